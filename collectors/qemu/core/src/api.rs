@@ -100,9 +100,16 @@ unsafe extern "C" {
     );
     pub fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
     pub fn qemu_plugin_mem_is_store(info: u32) -> bool;
+    pub fn qemu_plugin_get_hwaddr(info: u32, vaddr: u64) -> *const HardwareAddress;
+    pub fn qemu_plugin_hwaddr_is_io(address: *const HardwareAddress) -> bool;
+    pub fn qemu_plugin_hwaddr_phys_addr(address: *const HardwareAddress) -> u64;
     // Declared without arguments, which differ between interfaces: see `InsnData`.
     fn qemu_plugin_insn_data();
 }
+
+/// QEMU's `qemu_plugin_hwaddr`.
+#[repr(C)]
+pub struct HardwareAddress([u8; 0]);
 
 /// QEMU's `qemu_plugin_mem_value`.
 #[repr(C)]

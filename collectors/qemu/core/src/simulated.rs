@@ -15,6 +15,7 @@ mod callbacks;
 mod cpu_clock;
 mod instruction_costs;
 mod keeper;
+mod line_numbers;
 mod operands;
 mod qemu_hooks;
 mod refresh;
@@ -217,11 +218,22 @@ impl SimulatedGuest {
         seat.cell().time_ps(seat.ask_at.get())
     }
 
+    /// Time of CPU `n`, which has the turn, with `rest_ps` of its block to come. Its code in this turn took longer
+    /// if another thread of its core executes.
+    fn time_before(&self, n: usize, rest_ps: u64) -> SimulatedTime {
+        let at = self.time_of(n) - rest_ps;
+        // SAFETY: the caller's thread has the turn.
+        let (factor, divisor) = unsafe { self.state() }.machine.issue_factor(n);
+        let code_ps = at.saturating_sub(self.seats[n].began_at.get());
+        SimulatedTime(at + code_ps * (factor - divisor) / divisor)
+    }
+
     /// Makes CPU `n` execute from `at` on, with `block_ps` of its block added already.
     fn set_time(&self, n: usize, at: SimulatedTime, block_ps: u64) {
         let seat = &self.seats[n];
         let ask_at = self.ask_time(n, at).0.saturating_add(block_ps);
         seat.ask_at.set(ask_at);
+        seat.began_at.set(at.0);
         seat.cell().set(at.0 + block_ps, ask_at);
     }
 

@@ -11,11 +11,14 @@ use super::seat::OrderedAccesses;
 use super::translate::AccessInstruction;
 use super::{OWN_CPU, SimulatedGuest, SimulationPhase, WaitingPlace, guest};
 use crate::api::{self, PluginId};
-use crate::callbacks::{FIXMAP, KERNEL};
 use crate::registers::{FS_BASE, GS_BASE, RegisterReader};
 
-/// Bits of an address within its line.
-const LINE_BITS: u32 = 6;
+/// Bytes of a line.
+const LINE_BYTES: u64 = 64;
+/// Bytes of a string that are ordered before its instruction, at most.
+const STRING_MAX: u64 = 4096;
+/// Number of the register with the count of repetitions, `rcx`.
+const COUNT_REGISTER: u8 = 1;
 /// Stands for the address of a pause instruction, whose callback does not know it.
 const NO_PC: u64 = 0;
 
@@ -67,8 +70,7 @@ extern "C" fn instruction_comes(vcpu: c_uint, data: *mut c_void, return_address:
 
 /// Called after an access.
 pub extern "C" fn on_access(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
-    if (KERNEL..FIXMAP).contains(&vaddr)
-        && let Some(guest) = guest()
+    if let Some(guest) = guest()
         && guest.has_turn(vcpu as usize)
     {
         // SAFETY: as above.
@@ -117,6 +119,30 @@ pub extern "C" fn on_resume(_id: PluginId, vcpu: c_uint) {
     }
 }
 
+/// Addresses that an operand accesses, from `start` to `end`.
+#[derive(Clone, Copy)]
+struct OperandRange {
+    start: u64,
+    end: u64,
+    access: LineAccess,
+}
+
+impl OperandRange {
+    /// The parts of the range by lines.
+    fn parts(self) -> impl Iterator<Item = Self> {
+        let mut start = self.start;
+        std::iter::from_fn(move || {
+            let rest = Self { start, ..self };
+            let next = (start | (LINE_BYTES - 1)).saturating_add(1);
+            start = next;
+            (rest.start < self.end).then(|| Self {
+                end: next.min(self.end),
+                ..rest
+            })
+        })
+    }
+}
+
 impl SimulatedGuest {
     fn begin_block(&self, n: usize, cost_ps: u64, place: WaitingPlace) {
         if !matches!(
@@ -128,7 +154,7 @@ impl SimulatedGuest {
         let has_left = self.seats[n].has_left.take();
         let at = match self.has_turn(n) && !has_left {
             true => {
-                let at = SimulatedTime(self.time_of(n) - cost_ps);
+                let at = self.time_before(n, cost_ps);
                 self.refresh_translations(n, at, place);
                 self.yield_turn(n, at, place)
             }
@@ -147,7 +173,7 @@ impl SimulatedGuest {
     }
 
     fn begin_idle(&self, n: usize) {
-        let at = SimulatedTime(self.time_of(n));
+        let at = self.time_before(n, 0);
         self.update_timer();
         // SAFETY: this thread has the turn.
         let state = unsafe { self.state() };
@@ -170,11 +196,12 @@ impl SimulatedGuest {
     }
 
     fn pause(&self, n: usize, rest_ps: u64, place: WaitingPlace) {
-        let at = SimulatedTime(self.time_of(n) - rest_ps);
         let seat = &self.seats[n];
+        let at = SimulatedTime(self.time_of(n) - rest_ps);
         if seat.take_kept(NO_PC, at).is_some() {
             return;
         }
+        let at = self.time_before(n, rest_ps);
         // SAFETY: this thread has the turn.
         unsafe { self.state() }.machine.pause(n, at);
         seat.kept.set(Some(OrderedAccesses::at(NO_PC)));
@@ -188,46 +215,74 @@ impl SimulatedGuest {
         let (seat, pc) = (&self.seats[n], instruction.site.pc);
         let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
         let kept = seat.take_kept(pc, at);
-        let mut ordered = OrderedAccesses::at(pc);
+        seat.ordered.set(OrderedAccesses::at(pc));
         for operand in &instruction.operands {
-            let Some(address) = self.operand_address(n, operand) else {
+            let Some(start) = self.operand_address(n, operand) else {
                 continue;
             };
-            if !(KERNEL..FIXMAP).contains(&address) {
-                continue;
-            }
-            if kept.is_some_and(|kept| kept.contains(address)) {
-                ordered = ordered.with(address);
-                continue;
-            }
-            seat.ordered.set(ordered);
-            match self.order_access(n, address, operand.access, instruction, place) {
-                Some(true) => ordered = ordered.with(address),
-                Some(false) => {}
-                None => return seat.cell().release(),
+            let operand = OperandRange {
+                start,
+                end: start.saturating_add(self.operand_bytes(n, instruction)),
+                access: operand.access,
+            };
+            if !self.order_operand(n, operand, instruction, kept, place) {
+                return seat.cell().release();
             }
         }
         seat.kept.set(None);
-        seat.ordered.set(ordered);
+    }
+
+    /// Orders the accesses to one operand, line by line, but for what was granted before. Returns false once the window
+    /// is closed.
+    fn order_operand(
+        &self,
+        n: usize,
+        operand: OperandRange,
+        instruction: &AccessInstruction,
+        kept: Option<OrderedAccesses>,
+        place: WaitingPlace,
+    ) -> bool {
+        let seat = &self.seats[n];
+        let is_string = instruction.repeated_bytes.is_some();
+        for part in operand.parts() {
+            let Some(line) = self.line_before(n, part.start) else {
+                return true;
+            };
+            let is_granted = kept.is_some_and(|kept| kept.contains(part.start));
+            let was_ordered = match is_granted {
+                true => Some(true),
+                false => self.order_access(n, line, part, instruction, place),
+            };
+            match was_ordered {
+                Some(false) if !is_string => continue,
+                Some(false) => self.note_unordered(n, line, part.access, instruction),
+                Some(true) => {}
+                None => return false,
+            }
+            seat.ordered
+                .set(seat.ordered.get().with(part.start, part.end));
+        }
+        true
     }
 
     /// Orders one access. Returns whether that was necessary; `None` once the window is closed.
     fn order_access(
         &self,
         n: usize,
-        address: u64,
-        access: LineAccess,
+        line: LineNumber,
+        operand: OperandRange,
         instruction: &AccessInstruction,
         place: WaitingPlace,
     ) -> Option<bool> {
-        let line = LineNumber(address >> LINE_BITS);
         let rest_ps = instruction.rest_ps;
         let mut at = SimulatedTime(self.time_of(n) - rest_ps);
         // SAFETY: this thread has the turn.
         let machine = unsafe { &mut self.state().machine };
+        let access = operand.access;
         if !machine.must_order(n, line, access, at) {
             return Some(false);
         }
+        at = self.time_before(n, rest_ps);
         let seat = &self.seats[n];
         seat.kept.set(Some(seat.ordered.get()));
         self.refresh_translations(n, at, place);
@@ -248,7 +303,8 @@ impl SimulatedGuest {
         let at = match state.machine.request(request) {
             LineAnswer::Now(at) => at,
             LineAnswer::Waits => {
-                seat.kept.set(Some(seat.ordered.get().with(address)));
+                let granted = seat.ordered.get().with(operand.start, operand.end);
+                seat.kept.set(Some(granted));
                 self.pass_turn(n, place)?
             }
         };
@@ -270,7 +326,9 @@ impl SimulatedGuest {
                 state.tallies.misplaced += 1;
             }
         }
-        let line = LineNumber(vaddr >> LINE_BITS);
+        let Some(line) = self.line_after(n, info, vaddr) else {
+            return;
+        };
         let stored = match instruction.operands.first() {
             Some(operand) if operand.access != LineAccess::Load => operand.access,
             _ => LineAccess::Store,
@@ -280,14 +338,36 @@ impl SimulatedGuest {
         } else {
             LineAccess::Load
         };
+        self.note_unordered(n, line, access, instruction);
+    }
+
+    /// Notes an access that was not ordered.
+    fn note_unordered(
+        &self,
+        n: usize,
+        line: LineNumber,
+        access: LineAccess,
+        instruction: &AccessInstruction,
+    ) {
         let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
+        // SAFETY: this thread has the turn.
+        let state = unsafe { self.state() };
         let line_use = state.machine.note_access(n, line, access, at);
         state.tallies.unordered += u64::from(line_use == LineUse::Contended);
         instruction.site.note_access(line_use);
     }
 
-    /// Computes the address of an operand from registers.
-    fn operand_address(&self, n: usize, operand: &MemoryOperand) -> Option<u64> {
+    /// Returns the bytes of an operand: of a string all that its repetitions access, of others the first.
+    fn operand_bytes(&self, n: usize, instruction: &AccessInstruction) -> u64 {
+        let Some(bytes) = instruction.repeated_bytes else {
+            return 1;
+        };
+        let count = self.register(n, COUNT_REGISTER).unwrap_or(1);
+        count.saturating_mul(bytes.into()).min(STRING_MAX)
+    }
+
+    /// Reads a register of CPU `n`, in a callback that reads registers.
+    fn register(&self, n: usize, number: u8) -> Option<u64> {
         let find = || {
             // SAFETY: within a callback of a CPU.
             unsafe { RegisterReader::find(crate::insn::TranslatedMachine::X86) }
@@ -300,7 +380,12 @@ impl SimulatedGuest {
             buffer
         });
         // SAFETY: within a callback that reads registers.
-        let read = |number| unsafe { reader.read_into(buffer, number) };
+        unsafe { reader.read_into(buffer, number) }
+    }
+
+    /// Computes the address of an operand from registers.
+    fn operand_address(&self, n: usize, operand: &MemoryOperand) -> Option<u64> {
+        let read = |number| self.register(n, number);
         let mut address = operand.displacement;
         if let Some(base) = operand.base {
             address = address.wrapping_add(read(base)?);
@@ -319,5 +404,26 @@ impl SimulatedGuest {
             address = address.wrapping_add(read(start)?);
         }
         Some(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_end_with_their_lines() {
+        let parts = |start, end| -> Vec<(u64, u64)> {
+            let access = LineAccess::Load;
+            let range = OperandRange { start, end, access };
+            range.parts().map(|part| (part.start, part.end)).collect()
+        };
+        assert_eq!(parts(0x38, 0x39), [(0x38, 0x39)]);
+        assert_eq!(
+            parts(0x38, 0x90),
+            [(0x38, 0x40), (0x40, 0x80), (0x80, 0x90)]
+        );
+        assert_eq!(parts(0x40, 0x40), []);
+        assert_eq!(parts(u64::MAX - 1, u64::MAX), [(u64::MAX - 1, u64::MAX)]);
     }
 }

@@ -84,6 +84,28 @@ impl OperandReader {
     }
 }
 
+/// Returns the bytes that each repetition of an instruction accesses that copies, fills or loads a string, as often
+/// as `rcx` says; `None` for others, of which comparisons may end earlier.
+pub fn repeated_bytes(bytes: &[u8]) -> Option<u8> {
+    let opcode = bytes.iter().position(|byte| byte & 0xf4 == 0xa4)?;
+    let (prefixes, code) = (&bytes[..opcode], bytes[opcode]);
+    let is_string = matches!(code, 0xa4 | 0xa5 | 0xaa..=0xad);
+    let are_prefixes = prefixes
+        .iter()
+        .all(|byte| matches!(byte, 0xf2 | 0xf3 | 0x66 | 0x40..=0x4f));
+    let repeats = prefixes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3));
+    if !(is_string && are_prefixes && repeats) {
+        return None;
+    }
+    let is_long = |byte: &u8| matches!(byte, 0x48..=0x4f);
+    Some(match code & 1 {
+        0 => 1,
+        _ if prefixes.iter().any(is_long) => 8,
+        _ if prefixes.contains(&0x66) => 2,
+        _ => 4,
+    })
+}
+
 /// Returns true for instructions that no other CPU can interrupt: `xchg` needs no prefix.
 pub fn is_locked(instruction: &Instruction) -> bool {
     instruction.has_lock_prefix()
@@ -211,6 +233,22 @@ mod tests {
         let short = bit(&[0x0f, 0xa3, 0x10]); // bt %edx,(%rax)
         assert_eq!(short.word_offset(0xffff_ffff_0000_0021), 4);
         assert_eq!(operands(&[0x0f, 0xba, 0x20, 0x40])[0].bit, None); // btl $0x40,(%rax)
+    }
+
+    #[test]
+    fn repetitions_have_a_size() {
+        let check =
+            |bytes: &[u8], expect| assert_eq!(repeated_bytes(bytes), expect, "{bytes:02x?}");
+        check(&[0xf3, 0x48, 0xa5], Some(8)); // rep movsq
+        check(&[0xf3, 0xa5], Some(4)); // rep movsl
+        check(&[0xf3, 0x66, 0xab], Some(2)); // rep stosw
+        check(&[0xf3, 0xa4], Some(1)); // rep movsb
+        check(&[0xf3, 0xaa], Some(1)); // rep stosb
+        check(&[0xf3, 0xa6], None); // repe cmpsb
+        check(&[0xf2, 0xae], None); // repne scasb
+        check(&[0xa4], None); // movsb
+        check(&[0xf3, 0x0f, 0xb8, 0xa5], None); // popcnt, with a displacement
+        check(&[], None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*
 use relayout_machine::SimulatedTime;
 
 use super::cpu_clock::CpuCell;
+use super::line_numbers::ProgramPages;
 use super::qemu_hooks::QemuCpu;
 use crate::registers::RegisterBuffer;
 
@@ -44,7 +45,9 @@ impl ThreadBell {
 pub struct OrderedAccesses {
     /// Address of the instruction; 0 if there are none.
     pub pc: u64,
-    addresses: [u64; 2],
+    /// First address of each operand, and the address behind its last. Of an operand that is no string, the next
+    /// address: what follows its first byte is not looked at.
+    ranges: [(u64, u64); 2],
     count: u8,
 }
 
@@ -57,10 +60,13 @@ impl OrderedAccesses {
         }
     }
 
-    /// These and the access to an address.
-    pub fn with(mut self, address: u64) -> Self {
-        if let Some(free) = self.addresses.get_mut(usize::from(self.count)) {
-            *free = address;
+    /// These and the access to the addresses from `start` to `end`, which may be more of the last operand.
+    pub fn with(mut self, start: u64, end: u64) -> Self {
+        let ordered = &mut self.ranges[..usize::from(self.count)];
+        if let Some(last) = ordered.last_mut().filter(|last| last.1 == start) {
+            last.1 = end;
+        } else if let Some(free) = self.ranges.get_mut(usize::from(self.count)) {
+            *free = (start, end);
             self.count += 1;
         }
         self
@@ -73,7 +79,10 @@ impl OrderedAccesses {
 
     /// Returns whether the access to an address was ordered.
     pub fn contains(&self, address: u64) -> bool {
-        self.addresses[..usize::from(self.count)].contains(&address)
+        let ranges = &self.ranges[..usize::from(self.count)];
+        ranges
+            .iter()
+            .any(|range| (range.0..range.1).contains(&address))
     }
 }
 
@@ -94,6 +103,8 @@ pub struct CpuSeat {
     cell: AtomicPtr<u64>,
     /// Time at which the CPU has to ask.
     pub ask_at: Cell<u64>,
+    /// Time from which on the CPU has executed code in its turn.
+    pub began_at: Cell<u64>,
     /// What the present instruction has ordered.
     pub ordered: Cell<OrderedAccesses>,
     /// The CPU left its code while it waited, and waits again when it enters.
@@ -101,6 +112,8 @@ pub struct CpuSeat {
     /// What the instruction in which the CPU waits is granted with its next turn. If the CPU leaves its code, the
     /// instruction comes again, and must not ask again. Of a pause, no accesses.
     pub kept: Cell<Option<OrderedAccesses>>,
+    /// Where pages of the present program are.
+    pub program_pages: ProgramPages,
     /// Memory into which registers are read.
     pub buffer: Cell<Option<RegisterBuffer>>,
 }
@@ -142,5 +155,20 @@ impl CpuSeat {
     /// The CPU's time in translated code.
     pub fn cell(&self) -> CpuCell {
         CpuCell::at(self.cell.load(Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OrderedAccesses;
+
+    #[test]
+    fn ordered_ranges_grow() {
+        let ordered = OrderedAccesses::at(7).with(0x40, 0x80).with(0x80, 0x90);
+        assert!(ordered.contains(0x40) && ordered.contains(0x8f) && !ordered.contains(0x90));
+        let both = ordered.with(0x1000, 0x1001).with(0x2000, 0x2001);
+        assert!(both.contains(0x1000) && !both.contains(0x1001));
+        assert!(!both.contains(0x2000), "there are two operands at most");
+        assert!(OrderedAccesses::at(7).is_empty() && !both.is_empty());
     }
 }

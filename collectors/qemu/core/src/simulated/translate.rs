@@ -7,7 +7,8 @@ use relayout_machine::LineAccess;
 use relayout_shadow::wire::STRING;
 
 use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
-use super::operands::{MemoryOperand, OperandReader};
+use super::line_numbers::{changes_pages, on_changed_pages};
+use super::operands::{MemoryOperand, OperandReader, repeated_bytes};
 use super::sites::{AccessSite, SiteTable, SiteWatch};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
@@ -19,7 +20,9 @@ use crate::markers::GuestMarker;
 pub struct AccessInstruction {
     pub site: &'static AccessSite,
     pub operands: Box<[MemoryOperand]>,
-    /// A string instruction with a prefix: only its first accesses are ordered before they execute.
+    /// Bytes of each repetition of a string instruction, whose count is in a register.
+    pub repeated_bytes: Option<u8>,
+    /// A string instruction with a prefix, which may access other addresses than those of its operands.
     pub repeats: bool,
     /// What the block costs from this instruction on, in picoseconds.
     pub rest_ps: u64,
@@ -111,20 +114,21 @@ impl SimulatedGuest {
             ..
         } = instruction;
         let bytes = &bytes[..len];
-        if pc < KERNEL {
-            if TranslatedMachine::X86.decode_marker(bytes) == Some(GuestMarker::Operation) {
-                // SAFETY: `insn` belongs to the block being translated; no data.
-                unsafe {
-                    let none = std::ptr::null_mut();
-                    api::qemu_plugin_register_vcpu_insn_exec_cb(
-                        insn,
-                        on_operation,
-                        api::NO_REGS,
-                        none,
-                    );
-                }
+        let call_without_data = |callback: api::ExecCallback| {
+            // SAFETY: `insn` belongs to the block being translated; no data.
+            unsafe {
+                let none = std::ptr::null_mut();
+                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, api::NO_REGS, none);
             }
-            return;
+        };
+        if pc < KERNEL {
+            match TranslatedMachine::X86.decode_marker(bytes) {
+                Some(GuestMarker::Operation) => return call_without_data(on_operation),
+                Some(_) => return,
+                None => {}
+            }
+        } else if changes_pages(bytes) {
+            return call_without_data(on_changed_pages);
         }
         if TranslatedMachine::X86.is_pause(bytes) {
             // SAFETY: as above; the data is a number.
@@ -134,9 +138,15 @@ impl SimulatedGuest {
             }
             return;
         }
+        let site = sites.site_at(pc);
+        let watch = site.watch();
+        if watch == SiteWatch::Nothing {
+            return;
+        }
         let access = Box::leak(Box::new(AccessInstruction {
-            site: sites.site_at(pc),
+            site,
             operands: operands.into_boxed_slice(),
+            repeated_bytes: repeated_bytes(bytes),
             repeats: matches!(bytes[0], 0xf2 | 0xf3)
                 && TranslatedMachine::X86.memory_use(bytes).instruction == STRING,
             rest_ps,
@@ -146,10 +156,6 @@ impl SimulatedGuest {
         } else {
             api::MEM_RW
         };
-        let watch = access.site.watch();
-        if watch == SiteWatch::Nothing {
-            return;
-        }
         let has_operands = !access.operands.is_empty();
         let data = std::ptr::from_mut(access).cast::<c_void>();
         // SAFETY: as above; the data is never freed.

@@ -1,0 +1,159 @@
+//! Numbers of the lines that a CPU accesses, by address.
+//!
+//! A line of the kernel is known by its address. One of a program is known by its address in the kernel's
+//! direct map, so that programs that share memory share its lines, with the kernel, too.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+
+use relayout_machine::LineNumber;
+
+use super::SimulatedGuest;
+use crate::api;
+use crate::callbacks::{FIXMAP, KERNEL};
+
+/// Bits of an address within its line.
+const LINE_BITS: u32 = 6;
+/// Bits of an address within its page.
+const PAGE_BITS: u32 = 12;
+/// Start of the direct map, of x86-64 kernels from 4.20 on that use four levels of page tables and were
+/// started with `nokaslr`, as guests are.
+const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
+/// Pages of programs that are kept for each CPU, one for each value of their low bits.
+const PAGES: usize = 256;
+
+/// Where pages of the program that a CPU executes are, as its accesses showed.
+pub struct ProgramPages {
+    /// Number of the page by the program's addresses, and where it is in the direct map.
+    pages: [Cell<(u64, u64)>; PAGES],
+}
+
+impl Default for ProgramPages {
+    fn default() -> Self {
+        Self {
+            pages: [const { Cell::new((u64::MAX, 0)) }; PAGES],
+        }
+    }
+}
+
+impl ProgramPages {
+    /// Returns where the byte at an address of the program is in the direct map; `None` if its page is unknown.
+    fn find(&self, vaddr: u64) -> Option<u64> {
+        let (page, place) = self.slot(vaddr).get();
+        (page == vaddr >> PAGE_BITS).then_some(place | vaddr % (1 << PAGE_BITS))
+    }
+
+    /// Notes where the byte at an address of the program is in the direct map.
+    fn note(&self, vaddr: u64, place: u64) {
+        let page = (vaddr >> PAGE_BITS, place & !((1 << PAGE_BITS) - 1));
+        self.slot(vaddr).set(page);
+    }
+
+    /// Forgets all pages: the CPU's page tables, or what it knows of them, changed.
+    pub fn forget(&self) {
+        for page in &self.pages {
+            page.set((u64::MAX, 0));
+        }
+    }
+
+    fn slot(&self, vaddr: u64) -> &Cell<(u64, u64)> {
+        &self.pages[(vaddr >> PAGE_BITS) as usize % PAGES]
+    }
+}
+
+impl SimulatedGuest {
+    /// Returns the line of an address that CPU `n` is about to access; `None` for what is no memory that CPUs
+    /// share, and for pages of a program that it has not accessed yet.
+    pub fn line_before(&self, n: usize, vaddr: u64) -> Option<LineNumber> {
+        let address = match vaddr {
+            ..KERNEL => self.seats[n].program_pages.find(vaddr)?,
+            FIXMAP.. => return None,
+            _ => vaddr,
+        };
+        Some(LineNumber(address >> LINE_BITS))
+    }
+
+    /// Returns the line of an address that CPU `n` has accessed, in the callback of that access.
+    pub fn line_after(&self, n: usize, info: u32, vaddr: u64) -> Option<LineNumber> {
+        let known = self.line_before(n, vaddr);
+        if known.is_some() || vaddr >= KERNEL {
+            return known;
+        }
+        let place = DIRECT_MAP.checked_add(physical_address(info, vaddr)?)?;
+        self.seats[n].program_pages.note(vaddr, place);
+        Some(LineNumber(place >> LINE_BITS))
+    }
+}
+
+/// Returns the physical address of an access, in its callback; `None` for that of a device.
+fn physical_address(info: u32, vaddr: u64) -> Option<u64> {
+    // SAFETY: in the callback of the access; the answer is valid until the next call.
+    unsafe {
+        let address = api::qemu_plugin_get_hwaddr(info, vaddr);
+        if address.is_null() || api::qemu_plugin_hwaddr_is_io(address) {
+            return None;
+        }
+        Some(api::qemu_plugin_hwaddr_phys_addr(address))
+    }
+}
+
+/// Returns whether an x86-64 instruction changes what a CPU knows of its page tables: it writes CR3 or
+/// CR4, or is `invlpg` or `invpcid`.
+pub fn changes_pages(bytes: &[u8]) -> bool {
+    // Prefixes: operand size, and registers from r8 on.
+    let rest = bytes
+        .iter()
+        .position(|byte| !matches!(byte, 0x66 | 0x40..=0x4f));
+    match rest.map_or(&[][..], |start| &bytes[start..]) {
+        [0x0f, 0x22, modrm, ..] => matches!(modrm >> 3 & 7, 3 | 4),
+        [0x0f, 0x01, modrm, ..] => modrm >> 3 & 7 == 7 && modrm >> 6 != 3,
+        [0x0f, 0x38, 0x82, ..] => true,
+        _ => false,
+    }
+}
+
+/// Forgets where pages of programs are, before an instruction for which [`changes_pages`] is true.
+pub extern "C" fn on_changed_pages(vcpu: std::ffi::c_uint, _data: *mut c_void) {
+    if let Some(seat) = super::guest().and_then(|guest| guest.seats.get(vcpu as usize)) {
+        seat.program_pages.forget();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_known_until_they_change() {
+        let pages = ProgramPages::default();
+        assert_eq!(pages.find(0x40_1234), None);
+        pages.note(0x40_1238, DIRECT_MAP + 0x7_7238);
+        assert_eq!(pages.find(0x40_1fff), Some(DIRECT_MAP + 0x7_7fff));
+        assert_eq!(pages.find(0x40_2000), None);
+        assert_eq!(pages.find(0x40_1234 + ((PAGES as u64) << PAGE_BITS)), None);
+        pages.forget();
+        assert_eq!(pages.find(0x40_1234), None);
+    }
+
+    #[test]
+    fn changes_of_page_tables_are_known() {
+        for changes in [
+            &[0x0f, 0x22, 0xd8][..],               // mov %rax,%cr3
+            &[0x41, 0x0f, 0x22, 0xdc],             // mov %r12,%cr3
+            &[0x0f, 0x22, 0xe0],                   // mov %rax,%cr4
+            &[0x0f, 0x01, 0x3f],                   // invlpg (%rdi)
+            &[0x66, 0x0f, 0x38, 0x82, 0x04, 0x24], // invpcid (%rsp),%rax
+        ] {
+            assert!(changes_pages(changes), "{changes:02x?}");
+        }
+        for other in [
+            &[0x0f, 0x22, 0xc0][..], // mov %rax,%cr0
+            &[0x0f, 0x20, 0xd8],     // mov %cr3,%rax
+            &[0x0f, 0x01, 0xf8],     // swapgs
+            &[0x0f, 0x01, 0x1f],     // lidt (%rdi)
+            &[],
+        ] {
+            assert!(!changes_pages(other), "{other:02x?}");
+        }
+    }
+}
