@@ -32,6 +32,11 @@ pub extern "C" fn on_marker(vcpu: c_uint, data: *mut c_void) {
     }
 }
 
+/// Called at a pause before the window.
+pub extern "C" fn on_boot_pause(_vcpu: c_uint, _data: *mut c_void) {
+    std::thread::yield_now();
+}
+
 pub extern "C" fn on_pause(_vcpu: c_uint, _data: *mut c_void) {
     if RECORDING.load(Relaxed) {
         std::thread::yield_now();

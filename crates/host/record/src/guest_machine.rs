@@ -63,9 +63,10 @@ const X86_MODEL: MachineModel = MachineModel {
     cpu: "max,la57=off,erms=off,fsrm=off",
     // Addresses as linked, one type per slab cache, no patched-in branches that differ between
     // machines. The kernel's check that timer interrupts arrive counts them for some time of the
-    // host's, and panics where the host is too busy to deliver enough.
+    // host's, and panics where the host is too busy to deliver enough. Each CPU would measure for a
+    // second how many loops of a delay are a jiffy (`lpj`), which are cycles of the time stamp counter.
     parameters: "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet tsc=reliable \
-                 no_timer_check slab_nomerge",
+                 no_timer_check lpj=8000000 slab_nomerge",
     console_symbol: "univ8250_console",
     console_option: "CONFIG_SERIAL_8250_CONSOLE",
 };

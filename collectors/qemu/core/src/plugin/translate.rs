@@ -4,10 +4,12 @@ use std::ffi::c_void;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::*;
 
+use relayout_shadow::control::RecordingStage;
+
 use super::RecordingPlugin;
 use crate::api::{self, MemCallback, QemuInsn, TranslationBlock};
 use crate::callbacks::{
-    KERNEL, on_counted_mem, on_exchange, on_marker, on_mem, on_pause, on_program_mem,
+    KERNEL, on_boot_pause, on_counted_mem, on_exchange, on_marker, on_mem, on_pause, on_program_mem,
 };
 use crate::facts::CallbackData;
 use crate::options::{WindowMode, WindowOpening};
@@ -44,6 +46,7 @@ impl RecordingPlugin {
             self.begin_window();
         }
         let instrument = self.instrument.load(Acquire);
+        let boots = self.options.simulation.is_none() && self.stage() == RecordingStage::Waiting;
         // SAFETY: `tb` is the block being translated.
         let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
         if instrument {
@@ -60,6 +63,8 @@ impl RecordingPlugin {
                 self.translate_user(insn, pc, instrument, left);
             } else if instrument && !self.is_skipped(pc) {
                 self.translate_kernel(insn, pc, left);
+            } else if boots {
+                self.yield_at_pause(insn);
             }
         }
         if instrument {
@@ -67,6 +72,24 @@ impl RecordingPlugin {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .flush(&self.shadow.host);
+        }
+    }
+
+    /// Lets other CPUs run where a CPU of a guest that boots waits for them: all together, they share few of the host.
+    fn yield_at_pause(&self, insn: *mut QemuInsn) {
+        let mut bytes = [0; 16];
+        // SAFETY: `insn` belongs to the block being translated; no data.
+        unsafe {
+            let len = self.insn_data.read_bytes(insn, &mut bytes);
+            if self.machine.is_pause(&bytes[..len]) {
+                let none = std::ptr::null_mut();
+                api::qemu_plugin_register_vcpu_insn_exec_cb(
+                    insn,
+                    on_boot_pause,
+                    api::NO_REGS,
+                    none,
+                );
+            }
         }
     }
 

@@ -87,14 +87,11 @@ impl OperandReader {
 /// Returns the bytes that each repetition of an instruction accesses that copies, fills or loads a string, as often
 /// as `rcx` says; `None` for others, of which comparisons may end earlier.
 pub fn repeated_bytes(bytes: &[u8]) -> Option<u8> {
-    let opcode = bytes.iter().position(|byte| byte & 0xf4 == 0xa4)?;
+    let is_prefix = |byte: &u8| matches!(byte, 0xf2 | 0xf3 | 0x66 | 0x40..=0x4f);
+    let opcode = bytes.iter().position(|byte| !is_prefix(byte))?;
     let (prefixes, code) = (&bytes[..opcode], bytes[opcode]);
-    let is_string = matches!(code, 0xa4 | 0xa5 | 0xaa..=0xad);
-    let are_prefixes = prefixes
-        .iter()
-        .all(|byte| matches!(byte, 0xf2 | 0xf3 | 0x66 | 0x40..=0x4f));
     let repeats = prefixes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3));
-    if !(is_string && are_prefixes && repeats) {
+    if !repeats || !matches!(code, 0xa4 | 0xa5 | 0xaa..=0xad) {
         return None;
     }
     let is_long = |byte: &u8| matches!(byte, 0x48..=0x4f);

@@ -197,9 +197,9 @@ mod tests {
             needless: 64,
         };
         assert_eq!(sites.learnt(), learnt);
-        assert_eq!(watched(), [SiteWatch::Noted; 4]);
-        sites.apply_learnt();
         use SiteWatch::{Noted, Nothing, Ordered};
+        assert_eq!(watched(), [Noted; 4]);
+        sites.apply_learnt();
         assert_eq!(watched(), [Nothing, Noted, Noted, Ordered]);
         assert_eq!(sites.site(3).map(|site| site.pc), Some(4));
     }
