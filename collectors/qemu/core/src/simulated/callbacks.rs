@@ -213,6 +213,7 @@ impl SimulatedGuest {
         let request = LineRequest {
             cpu: n,
             line,
+            address,
             access,
             site: instruction.site.number,
             at,

@@ -22,6 +22,10 @@ pub struct AccessSite {
     pub number: u32,
     /// Address of the instruction.
     pub pc: u64,
+    /// Its bytes.
+    pub code: Box<[u8]>,
+    /// Bytes that it accesses; 0 if that is not known.
+    pub accessed_bytes: u8,
     /// It accessed lines that others fight over: its accesses are ordered before they execute.
     pub is_hot: AtomicBool,
 }
@@ -55,13 +59,15 @@ pub struct SiteTable {
 }
 
 impl SiteTable {
-    fn site_at(&mut self, pc: u64) -> &'static AccessSite {
+    fn site_at(&mut self, pc: u64, code: &[u8], operands: &[MemoryOperand]) -> &'static AccessSite {
         let sites = &mut self.sites;
         self.by_pc.entry(pc).or_insert_with(|| {
             // Kept as long as translated code, which QEMU never tells to be gone.
             let site = Box::leak(Box::new(AccessSite {
                 number: sites.len() as u32,
                 pc,
+                code: code.into(),
+                accessed_bytes: operands.first().map_or(0, |operand| operand.bytes),
                 is_hot: AtomicBool::new(false),
             }));
             sites.push(site);
@@ -175,7 +181,7 @@ impl SimulatedGuest {
             return;
         }
         let access = Box::leak(Box::new(AccessInstruction {
-            site: sites.site_at(pc),
+            site: sites.site_at(pc, bytes, &operands),
             operands: operands.into_boxed_slice(),
             repeats: matches!(bytes[0], 0xf2 | 0xf3)
                 && TranslatedMachine::X86.memory_use(bytes).instruction == STRING,

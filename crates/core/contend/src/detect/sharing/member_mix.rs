@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::{AccessKind, Addr, ContextId, Profile, RunId, SiteId};
 
-use crate::detect::lock_word::{is_locked_addition, lock_type_of};
+use crate::detect::lock_word::is_locked_addition;
 use crate::group::{LineGroup, object_at};
 use crate::identify::{AccessTarget, SiteOperation};
 use crate::names::target_name;
