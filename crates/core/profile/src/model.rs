@@ -495,6 +495,9 @@ pub struct RecordedRun {
     /// Time between accesses, by context; empty where none was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<ContextGaps>,
+    /// Host that recorded, if the order is that of simulated time. In a file of its own (`host.json`).
+    #[serde(skip)]
+    pub host_window: Option<HostWindow>,
     /// The order, if it is that of simulated time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedOrder>,
@@ -630,6 +633,17 @@ impl std::fmt::Display for SimulatedMachineName {
         };
         write!(f, "{}{digest} ({}{rules})", self.key, self.placement)
     }
+}
+
+/// Window of a simulated recording as the host saw it, which the recording does not depend on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+pub struct HostWindow {
+    /// Wall time in nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time of QEMU in nanoseconds.
+    pub cpu_ns: u64,
+    /// As [`RecordedRun::lost_share`].
+    pub lost_share: Option<f64>,
 }
 
 /// Order of a recording in simulated time: how long it was, and how well the order was kept.

@@ -22,7 +22,7 @@ fn rates(stand: &Stand, further: &str) -> Value {
     stand.json(&format!("{WORDS} --rates --json {further}"))
 }
 
-/// Content of all files of a profile, but for the words that name it.
+/// Content of all files of a profile, but for the facts about the host.
 fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let read = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().unwrap();
@@ -31,7 +31,7 @@ fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     };
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let files = entries.filter(|entry| entry.path().is_file()).map(read);
-    files.filter(|(name, _)| name != "meta.json").collect()
+    files.filter(|(name, _)| name != "host.json").collect()
 }
 
 /// The same seed gives the same numbers, beside busy loops, too; another one gives others.
@@ -67,7 +67,7 @@ fn a_seed_can_be_repeated() {
     );
 }
 
-/// A profile in simulated time has the same tables each time, and does not mix with others.
+/// A profile in simulated time has the same bytes each time, and does not mix with others.
 #[test]
 fn a_recording_can_be_repeated() {
     let stand = stand();

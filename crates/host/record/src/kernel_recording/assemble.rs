@@ -12,8 +12,8 @@ use relayout_profile::boot::COMMAND_LINE_SETTING;
 use relayout_profile::rates::SimulatedRates;
 use relayout_profile::segments::{self, AssembledProfile, SiteNames};
 use relayout_profile::{
-    ClockUnit, LeftOutReader, Profile, ProfileMeta, RecordedGuest, RecordedRun, RecordingSetting,
-    SimulatedOrder,
+    ClockUnit, HostWindow, LeftOutReader, Profile, ProfileMeta, RecordedGuest, RecordedRun,
+    RecordingSetting, SimulatedOrder,
 };
 use relayout_shadow::CONTEXTS_MAX;
 
@@ -219,6 +219,11 @@ fn profile_run(
 fn note_simulation(run: &mut RecordedRun, rates: &SimulatedRates) {
     let window = &rates.window;
     let window_ns = window.length_ps / 1000;
+    run.host_window = Some(HostWindow {
+        wall_ns: run.window_wall_ns,
+        cpu_ns: run.window_cpu_ns,
+        lost_share: run.lost_share,
+    });
     (run.window_wall_ns, run.window_cpu_ns, run.lost_share) = (window_ns, 0, None);
     run.operations = window.operations;
     run.simulated = Some(SimulatedOrder {
