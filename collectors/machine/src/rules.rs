@@ -314,7 +314,7 @@ impl RuleFacts {
     pub fn allows(&self, value: f64) -> bool {
         let is_whole = value == value as u64 as f64;
         (self.low..=self.high).contains(&value)
-            && (is_whole || !matches!(self.unit, RuleUnit::Count | RuleUnit::Switch))
+            && (is_whole || !matches!(self.unit, Count | Switch))
     }
 }
 

@@ -18,16 +18,21 @@ pub fn name_rates(
     rates: &SimulatedRates,
     progress: &dyn RecordingProgress,
 ) -> Result<NamedWaiting, UserError> {
-    let verify = |_: &_| Ok(());
-    resolve_read_profile(profile, &[], progress, verify, |resolved, images| {
-        let cache_at = |addr: Addr| {
-            let object = resolved.resolution.object_at(RunId(0), addr)?;
-            match &object.kind {
-                ObjectKind::Slab { cache } => Some(cache.clone()),
-                _ => None,
-            }
-        };
-        let names = ResolvedNames::new(resolved, images);
-        Ok(name_waiting(rates, &names, &cache_at))
-    })
+    resolve_read_profile(
+        profile,
+        &[],
+        progress,
+        |_| Ok(()),
+        |resolved, images| {
+            let cache_at = |addr: Addr| {
+                let object = resolved.resolution.object_at(RunId(0), addr)?;
+                match &object.kind {
+                    ObjectKind::Slab { cache } => Some(cache.clone()),
+                    _ => None,
+                }
+            };
+            let names = ResolvedNames::new(resolved, images);
+            Ok(name_waiting(rates, &names, &cache_at))
+        },
+    )
 }

@@ -161,7 +161,7 @@ impl LineObject {
         let name = [&self.variable, &self.type_name, &self.memory];
         let name = name.into_iter().flatten().next();
         let offset = { self.offset }.map_or(String::new(), |offset| format!(" {offset:+}"));
-        let cache = { self.cache.as_ref() }.filter(|cache| self.type_name.as_ref() != Some(cache));
+        let cache = { self.cache.as_ref() }.filter(|cache| self.type_name.as_ref() != Some(*cache));
         let cache = cache.map_or(String::new(), |cache| format!(" (slab {cache})"));
         format!("{}{offset}{cache}", name.map_or("?", String::as_str))
     }
