@@ -24,15 +24,15 @@ relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-timed: relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-messages relayout-profile relayout-statistics relayout-timed
 relayout-advice: relayout-check relayout-contend relayout-layout relayout-messages relayout-patch relayout-profile relayout-resolve relayout-search relayout-timed relayout-verify
-relayout-session: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-messages relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-timed relayout-toolchain
+relayout-session: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-messages relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-timed relayout-toolchain
 relayout-workflows: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-session relayout-statistics relayout-temporary relayout-toolchain relayout-verify
-relayout-report: relayout-advice relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-timed relayout-verify relayout-workflows
+relayout-report: relayout-advice relayout-check relayout-contend relayout-diff relayout-layout relayout-machine relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-timed relayout-verify relayout-workflows
 relayout-files: relayout-layout relayout-messages relayout-temporary
 relayout-measure: relayout-files relayout-messages
-relayout-probe: relayout-files relayout-messages relayout-statistics
+relayout-probe: relayout-files relayout-machine relayout-messages relayout-statistics
 relayout-record: relayout-files relayout-layout relayout-machine relayout-messages relayout-perf-data relayout-profile relayout-shadow relayout-statistics
 relayout-toolchain: relayout-files relayout-measure relayout-messages
-relayout: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify relayout-workflows
+relayout: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify relayout-workflows
 relayout-temporary:
 relayout-testkit:
 relayout-testprofile: relayout-profile

@@ -78,6 +78,7 @@ fn hits() {
             let request = LineRequest {
                 cpu: first.cpu,
                 line,
+                address: line.0 << 6,
                 access: LineAccess::Load,
                 site: 1,
                 at,
@@ -103,6 +104,7 @@ fn transfers(cpus: usize) {
                 let request = LineRequest {
                     cpu: turn.cpu,
                     line,
+                    address: line.0 << 6,
                     access: LineAccess::Atomic,
                     site: 1,
                     at: turn.at.after(20_000),

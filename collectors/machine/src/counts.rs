@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::cpu_set::CpuSet;
-use crate::request::LineNumber;
+use crate::request::{LineAccess, LineNumber, LineRequest};
 use crate::time::SimulatedTime;
 use crate::topology::CpuDistance;
 
@@ -16,6 +16,8 @@ pub struct MachineCounts {
     pub lines: Vec<SharedLineCounts>,
     /// By site, in the order of first requests.
     pub sites: Vec<RequestSiteCounts>,
+    /// By site and address, in the order of first requests.
+    pub accesses: Vec<RequestedAccessCounts>,
 }
 
 /// Activity of a CPU at a time.
@@ -149,6 +151,39 @@ pub struct RequestSiteCounts {
     pub misses: u64,
 }
 
+/// Counts of the requests of a site at an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestedAccessCounts {
+    /// Address.
+    pub address: u64,
+    /// Line.
+    pub line: LineNumber,
+    /// Site, as the caller numbers it.
+    pub site: u32,
+    /// Kind of the access.
+    pub access: LineAccess,
+    /// Time for which CPUs stood still for the line, in picoseconds.
+    pub wait_ps: u64,
+    /// Requests.
+    pub requests: u64,
+    /// Requests that needed a transfer.
+    pub misses: u64,
+}
+
+impl RequestedAccessCounts {
+    pub(crate) fn new(request: &LineRequest) -> Self {
+        Self {
+            address: request.address,
+            line: request.line,
+            site: request.site,
+            access: request.access,
+            wait_ps: 0,
+            requests: 0,
+            misses: 0,
+        }
+    }
+}
+
 impl MachineCounts {
     pub(crate) fn reset(&mut self) {
         self.cpus.iter_mut().for_each(CpuCounts::reset);
@@ -160,6 +195,9 @@ impl MachineCounts {
                 site: counts.site,
                 ..RequestSiteCounts::default()
             };
+        }
+        for access in &mut self.accesses {
+            (access.wait_ps, access.requests, access.misses) = (0, 0, 0);
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct HeldRequest {
     pub line: u32,
     /// Index of the site.
     pub site: u32,
+    /// Index of the counts by site and address.
+    pub counted_access: u32,
     /// A transfer was necessary.
     pub missed: bool,
 }

@@ -19,6 +19,7 @@ mod core_map;
 mod counts;
 mod cpu;
 mod cpu_set;
+mod description;
 mod index_table;
 mod line_table;
 mod machine;
@@ -40,9 +41,11 @@ mod turn_order;
 mod wait_queue;
 
 pub use counts::{
-    CpuActivity, CpuCounts, MachineCounts, RequestSiteCounts, SharedLineCounts, TransferKind,
+    CpuActivity, CpuCounts, MachineCounts, RequestSiteCounts, RequestedAccessCounts,
+    SharedLineCounts, TransferKind,
 };
 pub use cpu_set::CpuSet;
+pub use description::{DescriptionProblem, MachineDescription};
 pub use machine::{MachineSetup, SimulatedMachine};
 pub use machines::{KnownMachine, MACHINES, find_machine};
 pub use placement::{CpuPlacement, PlacementError};

@@ -52,7 +52,8 @@ pub struct MachineSetup {
 /// machine.start_cpu(1, SimulatedTime(0));
 ///
 /// let line = LineNumber(0x1000);
-/// let increment = |cpu, at| LineRequest { cpu, line, access: LineAccess::Atomic, site: 1, at };
+/// let address = line.0 << 6;
+/// let increment = |cpu, at| LineRequest { cpu, line, address, access: LineAccess::Atomic, site: 1, at };
 /// // CPU 0 adds at 5 ns; nobody has used the line.
 /// assert_eq!(machine.next_turn(), Some(CpuTurn { cpu: 0, at: SimulatedTime(0) }));
 /// assert!(!machine.must_order(0, line, LineAccess::Atomic, SimulatedTime(5_000)));
@@ -265,6 +266,7 @@ impl SimulatedMachine {
             CpuPhase::Waiting(held) => {
                 self.counts.lines[held.line as usize].wait_ps += waited_ps;
                 self.counts.sites[held.site as usize].wait_ps += waited_ps;
+                self.counts.accesses[held.counted_access as usize].wait_ps += waited_ps;
             }
             CpuPhase::Storing(request) => {
                 let site = self.sites.index(request.site, &mut self.counts.sites);

@@ -91,6 +91,11 @@ impl CoherenceProtocol {
     /// All protocols.
     pub const ALL: [Self; 3] = [Self::MESIF, Self::MOESI, Self::MIGRATORY];
 
+    /// Returns the protocol with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|protocol| protocol.name == name)
+    }
+
     /// Returns the effect of a read on a line whose answering copy is in `state`.
     pub fn read_effect(&self, state: CopyState) -> ReadEffect {
         match state {

@@ -38,6 +38,8 @@ pub struct LineRequest {
     pub cpu: usize,
     /// Line.
     pub line: LineNumber,
+    /// Address of the access, under which it is counted.
+    pub address: u64,
     /// Kind of the access.
     pub access: LineAccess,
     /// Number of the instruction, as the caller numbers them.

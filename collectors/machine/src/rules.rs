@@ -62,11 +62,26 @@ pub enum RuleUnit {
     Switch,
 }
 
+impl RuleUnit {
+    /// Returns the unit as a noun: `nanoseconds`, `a factor`.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "nanoseconds",
+            Self::Microseconds => "microseconds",
+            Self::Factor => "a factor",
+            Self::Count => "a whole number",
+            Self::Switch => "a switch",
+        }
+    }
+}
+
 /// Facts about a rule.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RuleFacts {
     /// Rule.
     pub rule: MachineRule,
+    /// Name by which users set it.
+    pub key: &'static str,
     /// Name in words.
     pub name: &'static str,
     /// Unit of the values.
@@ -85,6 +100,7 @@ pub struct RuleFacts {
 
 const fn facts(
     rule: MachineRule,
+    key: &'static str,
     name: &'static str,
     unit: RuleUnit,
     [expected, low, high, off]: [f64; 4],
@@ -92,6 +108,7 @@ const fn facts(
 ) -> RuleFacts {
     RuleFacts {
         rule,
+        key,
         name,
         unit,
         expected,
@@ -112,6 +129,7 @@ use RuleUnit::{Count, Factor, Microseconds, Nanoseconds, Switch};
 pub static RULES: [RuleFacts; 20] = [
     facts(
         Rule::TransferTime,
+        "transfer-time",
         "time to move a line",
         Factor,
         [1.0, 0.75, 1.33, 0.0],
@@ -119,6 +137,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::TransferJitter,
+        "transfer-jitter",
         "deviation of a transfer",
         Factor,
         [0.1, 0.0, 0.2, 0.0],
@@ -126,6 +145,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::Upgrade,
+        "upgrade",
         "cost of an upgrade",
         Factor,
         [0.75, 0.5, 1.0, 1.0],
@@ -133,6 +153,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::CleanRead,
+        "clean-read",
         "cost of a clean read",
         Factor,
         [0.5, 0.3, 0.8, 1.0],
@@ -140,6 +161,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::CleanReadOccupation,
+        "clean-read-occupation",
         "time for which a clean read keeps the line from others",
         Nanoseconds,
         [4.0, 2.0, 40.0, 0.0],
@@ -147,6 +169,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::HoldAfterLoss,
+        "hold-after-loss",
         "time for which a lost line is still used",
         Factor,
         [0.4, 0.2, 0.8, 0.0],
@@ -154,6 +177,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::StoresInFlight,
+        "stores-in-flight",
         "stores that wait at most",
         Count,
         [56.0, 40.0, 112.0, UNLIMITED],
@@ -161,6 +185,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::LoadOverlap,
+        "load-overlap",
         "code that hides a wait",
         Nanoseconds,
         [50.0, 0.0, 100.0, 0.0],
@@ -168,6 +193,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::LoadBeforeStore,
+        "load-before-store",
         "a load fetches the line for a store close behind",
         Nanoseconds,
         [12.4, 0.0, 12.4, 0.0],
@@ -175,6 +201,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::PollInterval,
+        "poll-interval",
         "pauses this close are those of a poll",
         Microseconds,
         [20.0, 5.0, 50.0, 0.0],
@@ -182,6 +209,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::NearFirst,
+        "near-first",
         "how often near requests pass over a far one",
         Count,
         [0.0, 0.0, 8.0, 0.0],
@@ -189,6 +217,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::AdjacentLine,
+        "adjacent-line",
         "loads fetch the other line of the pair",
         Switch,
         [0.0, 0.0, 1.0, 0.0],
@@ -196,6 +225,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::PauseLimit,
+        "pause-limit",
         "longest sleep of a pause",
         Microseconds,
         [5.0, 1.0, 20.0, 0.0],
@@ -203,6 +233,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::PollPeriod,
+        "poll-period",
         "time between two polls",
         Nanoseconds,
         [40.0, 5.0, 60.0, 0.0],
@@ -210,6 +241,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::WakeUp,
+        "wake-up",
         "time until an idle CPU executes",
         Nanoseconds,
         [1500.0, 500.0, 8000.0, 0.0],
@@ -217,6 +249,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::InterruptLatency,
+        "interrupt-latency",
         "time until an interrupt reaches a pausing CPU",
         Nanoseconds,
         [1500.0, 500.0, 3000.0, 0.0],
@@ -224,6 +257,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::CodeJitter,
+        "code-jitter",
         "stretch of the code between accesses",
         Factor,
         [0.05, 0.0, 0.1, 0.0],
@@ -231,6 +265,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::Quantum,
+        "quantum",
         "lead of a CPU over the others",
         Nanoseconds,
         [2000.0, 500.0, 10_000.0, 0.0],
@@ -238,6 +273,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::SharedIssue,
+        "shared-issue",
         "code of two threads of a core takes longer by",
         Factor,
         [1.6, 1.3, 2.0, 1.0],
@@ -245,6 +281,7 @@ pub static RULES: [RuleFacts; 20] = [
     ),
     facts(
         Rule::OrderedWithin,
+        "ordered-within",
         "a line is contended for so long after its last use by another CPU",
         Microseconds,
         [20.0, 5.0, 100.0, UNLIMITED],
@@ -253,21 +290,31 @@ pub static RULES: [RuleFacts; 20] = [
 ];
 
 impl MachineRule {
-    /// Returns the rule with this key: its name with hyphens.
+    /// Returns the rule with this key.
     pub fn from_key(key: &str) -> Option<Self> {
-        let is_named = |facts: &&RuleFacts| {
-            let letters = facts
-                .name
-                .chars()
-                .map(|letter| if letter == ' ' { '-' } else { letter });
-            letters.eq(key.chars())
-        };
-        RULES.iter().find(is_named).map(|facts| facts.rule)
+        { RULES.iter().find(|facts| facts.key == key) }.map(|facts| facts.rule)
     }
 
     /// Returns the facts about the rule.
     pub fn facts(self) -> &'static RuleFacts {
         &RULES[self as usize]
+    }
+}
+
+impl RuleFacts {
+    /// Returns whether the rule may have this value.
+    ///
+    /// ```
+    /// use relayout_machine::MachineRule;
+    ///
+    /// assert!(MachineRule::Upgrade.facts().allows(0.5));
+    /// assert!(!MachineRule::Upgrade.facts().allows(0.4));
+    /// assert!(!MachineRule::NearFirst.facts().allows(1.5), "a count is a whole number");
+    /// ```
+    pub fn allows(&self, value: f64) -> bool {
+        let is_whole = value == value as u64 as f64;
+        (self.low..=self.high).contains(&value)
+            && (is_whole || !matches!(self.unit, Count | Switch))
     }
 }
 
@@ -307,6 +354,12 @@ impl MachineRules {
         self.values[rule as usize] = value;
     }
 
+    /// Returns the rules that have another value than the expected one.
+    pub fn changed(&self) -> impl Iterator<Item = (&'static RuleFacts, f64)> {
+        let values = RULES.iter().zip(self.values);
+        values.filter(|(facts, value)| facts.expected != *value)
+    }
+
     /// Sets the value at which a rule has no effect.
     pub fn switch_off(&mut self, rule: MachineRule) {
         self.set(rule, rule.facts().off);
@@ -315,14 +368,14 @@ impl MachineRules {
 
 #[cfg(test)]
 mod tests {
-    use super::{MachineRules, RULES};
+    use super::{MachineRule, MachineRules, RULES};
 
     #[test]
     fn each_rule_has_its_place_and_range() {
         for (at, facts) in RULES.iter().enumerate() {
             assert_eq!(facts.rule as usize, at, "{}", facts.name);
-            assert!(facts.low <= facts.expected && facts.expected <= facts.high);
-            assert!(!facts.source.is_empty());
+            assert!(facts.allows(facts.expected) && !facts.source.is_empty());
+            assert_eq!(MachineRule::from_key(facts.key), Some(facts.rule));
             assert_eq!(MachineRules::default().value(facts.rule), facts.expected);
         }
     }

@@ -2,9 +2,13 @@
 
 use alloc::vec::Vec;
 
-use crate::counts::RequestSiteCounts;
+use crate::counts::{RequestSiteCounts, RequestedAccessCounts};
 use crate::index_table::IndexTable;
+use crate::request::LineRequest;
 use crate::time::SimulatedTime;
+
+/// Bits of an address that differ.
+const ADDRESS_BITS: u32 = 48;
 
 /// Knowledge about a site.
 #[derive(Clone, Copy, Default, Debug)]
@@ -30,6 +34,8 @@ pub(crate) struct OpenLoad {
 pub(crate) struct RequestSites {
     indexes: IndexTable<u32>,
     habits: Vec<SiteHabit>,
+    /// Indexes of the counts by site and address.
+    accesses: IndexTable<u32>,
 }
 
 impl RequestSites {
@@ -37,6 +43,7 @@ impl RequestSites {
         Self {
             indexes: IndexTable::new(),
             habits: Vec::new(),
+            accesses: IndexTable::new(),
         }
     }
 
@@ -50,6 +57,23 @@ impl RequestSites {
                 site,
                 ..RequestSiteCounts::default()
             });
+        }
+        index
+    }
+
+    /// Returns the index of a request's counts by site and address. New ones are added to the counts.
+    pub(crate) fn access_index(
+        &mut self,
+        index: u32,
+        request: &LineRequest,
+        counts: &mut Vec<RequestedAccessCounts>,
+    ) -> u32 {
+        // The upper bits of an address repeat the last of these.
+        let key = u64::from(index) << ADDRESS_BITS | request.address & ((1 << ADDRESS_BITS) - 1);
+        let next = counts.len() as u32;
+        let index = *self.accesses.get_or_insert(key, next);
+        if index == next {
+            counts.push(RequestedAccessCounts::new(request));
         }
         index
     }

@@ -89,6 +89,9 @@ fn run_programs(setup: MachineSetup, programs: &[Vec<CpuStep>]) -> Vec<common::E
     let stalls: u64 = counts.cpus.iter().map(stall).sum();
     let by_site: u64 = counts.sites.iter().map(|site| site.wait_ps).sum();
     assert_eq!(stalls, by_site);
+    let by_line: u64 = counts.lines.iter().map(|line| line.wait_ps).sum();
+    let by_access: u64 = counts.accesses.iter().map(|access| access.wait_ps).sum();
+    assert_eq!(by_line, by_access);
     run.executed
 }
 

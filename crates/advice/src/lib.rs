@@ -48,6 +48,7 @@ mod searched;
 mod stages;
 mod subject;
 mod variables;
+mod waiting;
 mod what_if;
 
 pub use accesses::MemberAccesses;
@@ -90,4 +91,5 @@ pub use searched::{SearchedType, score_layouts};
 pub use stages::{gather_types, predict_changes, search_types};
 pub use subject::{AdvisedSubject, LocalDeclaration};
 pub use variables::{ContendedVariable, split_advised_variables};
+pub use waiting::{LockWaiting, NamedWaiting, WaitedLine, WaitedObject, WaitedSite, name_waiting};
 pub use what_if::score_given_layouts;

@@ -34,6 +34,14 @@ pub fn machines() -> Vec<CompletionCandidate> {
     MACHINES.iter().map(candidate).collect()
 }
 
+/// Rules of a simulated machine, up to their value.
+pub fn rules() -> Vec<CompletionCandidate> {
+    let candidate = |facts: &relayout_machine::RuleFacts| {
+        CompletionCandidate::new(format!("{}=", facts.key)).help(Some(facts.name.into()))
+    };
+    relayout_machine::RULES.iter().map(candidate).collect()
+}
+
 /// Jobs of the suite in this folder.
 pub fn jobs() -> Vec<CompletionCandidate> {
     let file = PathBuf::from(FILE_DEFAULT);

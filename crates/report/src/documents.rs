@@ -15,6 +15,7 @@ pub mod machines;
 mod probe;
 pub mod rates;
 pub mod report;
+pub mod rules;
 pub mod schema;
 pub mod selection;
 pub mod show;

@@ -15,6 +15,7 @@ pub mod probe;
 pub mod rates;
 pub mod record;
 pub mod report;
+pub mod rules;
 pub mod show;
 pub mod suite;
 pub mod tune;

@@ -43,12 +43,15 @@ mod source_files;
 mod subject_layouts;
 pub mod survey;
 mod type_files;
+mod waiting;
 
 pub use debug_images::main_debug_path;
 pub use declarations::MemberDeclarations;
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use kept_judgements::run_judgements;
-pub use machine::{pair_coefficient_or_measured, read_machine};
+pub use machine::{
+    find_simulated_machine, pair_coefficient_or_measured, read_machine, unknown_machine,
+};
 pub use misplaced_paths::{verify_debug_path, verify_profile_path};
 pub use production::{ProductionBuild, ProductionPlacement};
 pub use profile_cache::{FindingsQuestion, ProfileCache, ProfileQuestion, RankedProfile};
@@ -62,3 +65,4 @@ pub use resolved_profile::{
 pub use source_files::{SourceFile, read_source_file, read_source_files};
 pub use subject_layouts::{SubjectLayout, read_subject_layouts};
 pub use type_files::{debug_places, type_names_of, with_both_types, with_types};
+pub use waiting::name_rates;

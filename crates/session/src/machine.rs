@@ -1,5 +1,6 @@
 //! The machine that predictions are for: costs of accesses, as `relayout probe` measured them.
 
+mod simulated;
 mod timed;
 
 use std::path::Path;
@@ -8,9 +9,12 @@ use relayout_advice::ProbedMachine;
 use relayout_contend::throughput::{LineHabit, MachineCosts};
 use relayout_probe::{AccessCost, MachineFile, load_machine_file};
 
-use timed::timed_machine;
-
+use relayout_layout::suggestions::similar_names;
 use relayout_messages::UserError;
+use relayout_timed::MACHINES;
+
+pub use self::simulated::find_simulated_machine;
+use self::timed::timed_machine;
 
 /// Reads `machine_file`, or the file of this machine. `pair_coefficient` replaces the measured
 /// one.
@@ -60,6 +64,20 @@ pub fn read_machine(
         missing_costs_note,
         missing_visits_note,
     })
+}
+
+/// Returns the error of what can be no file's path but only the name of a machine, and is none of the table.
+pub fn unknown_machine(path: &Path) -> Option<UserError> {
+    let name = path.to_str()?;
+    if name.contains(['.', '/']) || path.exists() {
+        return None;
+    }
+    let similar = similar_names(MACHINES.iter().map(|machine| machine.key), name);
+    Some(UserError::unknown_name(
+        format!("{name} is neither a file nor a machine of the table"),
+        &similar,
+        Some("`relayout probe --machines` lists them"),
+    ))
 }
 
 /// Returns `given`, or else the pair coefficient that was measured on this machine.

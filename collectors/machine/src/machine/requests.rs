@@ -74,11 +74,16 @@ impl SimulatedMachine {
         let site = self.sites.index(request.site, &mut self.counts.sites);
         let core = self.cores.core_of(cpu);
         let misses = u64::from(missed);
+        let counted_access = self
+            .sites
+            .access_index(site, &request, &mut self.counts.accesses);
         let counts = &mut self.counts;
         counts.cpus[cpu].requests += 1;
         counts.cpus[cpu].misses += misses;
         counts.sites[site as usize].requests += 1;
         counts.sites[site as usize].misses += misses;
+        counts.accesses[counted_access as usize].requests += 1;
+        counts.accesses[counted_access as usize].misses += misses;
         counts.lines[line].hits += 1 - misses;
         counts.lines[line].cores.insert(core);
         let shared = self.lines.line_mut(line);
@@ -87,6 +92,7 @@ impl SimulatedMachine {
             request,
             line: line as u32,
             site,
+            counted_access,
             missed,
         }
     }

@@ -202,6 +202,7 @@ impl<F: FnMut(usize, SimulatedTime, &mut GuestMemory) -> CpuStep> GuestRun<F> {
         let request = LineRequest {
             cpu,
             line: number,
+            address: line << 6,
             access,
             site,
             at,

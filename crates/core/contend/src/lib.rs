@@ -50,6 +50,7 @@ mod hand_cut;
 pub mod identify;
 mod line_join;
 mod line_moves;
+mod lock_types;
 mod names;
 mod ranks;
 pub mod rates;
@@ -72,6 +73,7 @@ pub use identify::{
     TargetObject,
 };
 pub use line_moves::{LineMove, line_moves};
+pub use lock_types::lock_depth;
 pub use remedy::Remedy;
 pub use replay::{
     AccessCounts, BytePlacement, CoherenceTally, ContextWaits, LineScores, LineTally, LineWaits,

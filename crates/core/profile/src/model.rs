@@ -495,6 +495,9 @@ pub struct RecordedRun {
     /// Time between accesses, by context; empty where none was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<ContextGaps>,
+    /// Host that recorded, if the order is that of simulated time. In a file of its own (`host.json`).
+    #[serde(skip)]
+    pub host_window: Option<HostWindow>,
     /// The order, if it is that of simulated time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedOrder>,
@@ -584,20 +587,63 @@ pub struct UnseenStringCode {
 }
 
 /// Machine in whose simulated time a kernel was recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 pub struct SimulatedMachineName {
-    /// Its key in the table of machines.
+    /// Its name.
     pub key: String,
     /// Processor.
     pub processor: String,
     /// Where the guest's CPUs were on it: `pack`, `spread`, or a list of threads.
     pub placement: String,
+    /// Digest of the file that described it; `None` for a machine of the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Rules with another value than the expected one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<SimulatedRule>,
 }
 
+/// A rule of a simulated machine with its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+pub struct SimulatedRule {
+    /// Key of the rule.
+    pub key: String,
+    /// Value in the rule's unit.
+    pub value: f64,
+}
+
+impl SimulatedMachineName {
+    /// Returns the rules with another value than the expected one: `upgrade=0.5, quantum=500`.
+    pub fn rules_text(&self) -> String {
+        let rules = self
+            .rules
+            .iter()
+            .map(|rule| format!("{}={}", rule.key, rule.value));
+        rules.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Writes everything in which two machines may differ: profiles do not mix if these words differ.
 impl std::fmt::Display for SimulatedMachineName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({})", self.key, self.placement)
+        let digest = { self.digest.as_ref() }.map_or(String::new(), |digest| format!("#{digest}"));
+        let rules = match self.rules.is_empty() {
+            true => String::new(),
+            false => format!("; {}", self.rules_text()),
+        };
+        write!(f, "{}{digest} ({}{rules})", self.key, self.placement)
     }
+}
+
+/// Window of a simulated recording as the host saw it, which the recording does not depend on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+pub struct HostWindow {
+    /// Wall time in nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time of QEMU in nanoseconds.
+    pub cpu_ns: u64,
+    /// As [`RecordedRun::lost_share`].
+    pub lost_share: Option<f64>,
 }
 
 /// Order of a recording in simulated time: how long it was, and how well the order was kept.

@@ -9,6 +9,7 @@
 mod budget;
 mod column;
 mod error;
+mod host;
 mod meta;
 mod pages;
 mod read;
@@ -22,9 +23,11 @@ use std::marker::PhantomData;
 use bytes::Bytes;
 
 pub use self::error::{FormatError, TableError};
+pub use self::host::HOST_FILE;
 pub use self::meta::{META_FILE, declared_version, parse_meta};
 
 use self::budget::DecodeBudget;
+use self::host::HostFile;
 use self::meta::{MetaFile, TableEntry};
 use self::schema::{SiteRow, TableRow};
 use crate::ids::SiteId;
@@ -56,9 +59,12 @@ const TABLES: [&str; 9] = [
     RangeRow::NAME,
 ];
 
-/// Names of the files of a profile, `meta.json` first.
+/// Names of the files that a profile may have, `meta.json` first.
 pub fn file_names() -> impl Iterator<Item = String> {
-    std::iter::once(META_FILE.to_owned()).chain(TABLES.into_iter().map(file_name))
+    let tables = TABLES.into_iter().map(file_name);
+    [META_FILE.to_owned(), HOST_FILE.to_owned()]
+        .into_iter()
+        .chain(tables)
 }
 
 /// The files of `profile`.
@@ -77,9 +83,13 @@ pub fn encode(profile: &Profile) -> Result<ProfileFiles, FormatError> {
     encoder.add_table(&profile.visits)?;
     encoder.add_table(&profile.regions)?;
     encoder.add_table(&profile.ranges)?;
+    let mut meta = profile.meta.clone();
+    if let Some(host) = HostFile::take_from(&mut meta) {
+        encoder.files.insert(HOST_FILE.to_owned(), host.to_json()?);
+    }
     let meta = MetaFile {
         schema: meta::schema_name(),
-        meta: profile.meta.clone(),
+        meta,
         tables: encoder.entries,
     };
     encoder.files.insert(META_FILE.to_owned(), meta.to_json()?);
@@ -184,7 +194,12 @@ impl ProfileDecoder {
             .ok_or_else(|| FormatError::NotAProfile {
                 reason: format!("it has no {META_FILE}"),
             })?;
-        let MetaFile { meta, tables, .. } = MetaFile::parse(meta)?;
+        let MetaFile {
+            mut meta, tables, ..
+        } = MetaFile::parse(meta)?;
+        if let Some(host) = files.get(HOST_FILE) {
+            HostFile::parse(host)?.put_into(&mut meta);
+        }
         let decoder = Self { files, tables };
         for table in TABLES {
             if !decoder.is_older_than(table) {

@@ -4,8 +4,10 @@ mod common;
 
 use common::{meta, profiles, sample};
 use proptest::prelude::*;
+use relayout_profile::parquet::HOST_FILE;
 use relayout_profile::{
-    Addr, BurstRow, ContextId, FormatError, Profile, ProfileFiles, RunId, SiteId, decode, encode,
+    Addr, BurstRow, ContextId, FormatError, HostWindow, Profile, ProfileFiles, RunId,
+    SimulatedMachineName, SiteId, decode, encode,
 };
 
 proptest! {
@@ -244,4 +246,28 @@ fn forge(files: &mut ProfileFiles, name: &str) {
     meta["tables"][table]["bytes"] = files[name].len().into();
     meta["tables"][table]["crc32"] = crc32fast::hash(&files[name]).into();
     files.insert("meta.json".to_owned(), meta.to_string().into_bytes());
+}
+
+/// What depends on the host is in a file of its own, and nothing else changes with it.
+#[test]
+fn a_simulated_recording_keeps_the_host_apart() {
+    let mut profile = sample();
+    profile.meta.simulated_machine = Some(SimulatedMachineName::default());
+    let files = encode(&profile).expect("a valid profile");
+    profile.meta.command = vec!["relayout".to_owned(), "record".to_owned()];
+    profile.meta.tool_version = "9.9.9".to_owned();
+    profile.meta.runs[0].host_window = Some(HostWindow {
+        wall_ns: 7,
+        cpu_ns: 5,
+        lost_share: Some(0.5),
+    });
+    let mut others = encode(&profile).expect("a valid profile");
+    assert_eq!(decode(others.clone()).expect("what was written"), profile);
+    let host = others.insert(HOST_FILE.to_owned(), files[HOST_FILE].clone());
+    assert_ne!(host, files.get(HOST_FILE).cloned());
+    assert_eq!(others, files);
+    others.remove(HOST_FILE);
+    let without = decode(others).expect("the host is not needed");
+    assert_eq!(without.meta.command, Vec::<String>::new());
+    assert!(!encode(&sample()).expect("valid").contains_key(HOST_FILE));
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use relayout_files::FileError;
+use relayout_machine::DescriptionProblem;
 use relayout_messages::{ErrorCategory, UserFacingError};
 
-use crate::schema::{FILE_BYTES_MAX, SCHEMA};
+use crate::schema::{FILE_BYTES_MAX, SCHEMA, SIMULATED_MACHINE_SCHEMA};
 
 /// An error that names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,14 @@ pub enum Error {
         /// The defect.
         problem: MachineFileProblem,
     },
+    /// The content of a file cannot be simulated.
+    #[error("{} is no machine for simulated time: {problem}; {MACHINE_TO_CHANGE}", path.display())]
+    SimulatedMachineFile {
+        /// The file.
+        path: PathBuf,
+        /// The defect.
+        problem: SimulatedMachineProblem,
+    },
     /// The user stopped the measurement.
     #[error("interrupted")]
     Interrupted,
@@ -29,18 +38,25 @@ pub enum Error {
 
 /// Remedy, at the end of a message.
 const PROBE_AGAIN: &str = "run `relayout probe` again";
+const MACHINE_TO_CHANGE: &str = "`relayout probe --machines NAME -o FILE` writes one to change";
 
 impl Error {
-    /// Returns the remedy, which stands behind the last semicolon of the message.
+    /// Returns the remedy.
     pub fn remedy(&self) -> Option<&'static str> {
-        matches!(self, Self::MachineFile { .. }).then_some(PROBE_AGAIN)
+        match self {
+            Self::MachineFile { .. } => Some(PROBE_AGAIN),
+            Self::SimulatedMachineFile { .. } => Some(MACHINE_TO_CHANGE),
+            Self::File(_) | Self::Interrupted => None,
+        }
     }
 
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {
             Self::Interrupted => ErrorCategory::Interrupted,
-            Self::File(_) | Self::MachineFile { .. } => ErrorCategory::Input,
+            Self::File(_) | Self::MachineFile { .. } | Self::SimulatedMachineFile { .. } => {
+                ErrorCategory::Input
+            }
         }
     }
 }
@@ -80,4 +96,50 @@ pub enum MachineFileProblem {
         /// The numbers that are allowed.
         allowed: &'static str,
     },
+}
+
+/// Reason for which a file is no machine for simulated time.
+#[derive(Clone, Debug, thiserror::Error, PartialEq)]
+pub enum SimulatedMachineProblem {
+    /// The file is too long.
+    #[error("it has more than {FILE_BYTES_MAX} bytes")]
+    TooLong,
+    /// The file is no JSON object.
+    #[error("{0}")]
+    Json(String),
+    /// The file is another document.
+    #[error("its schema is '{0}', neither '{SIMULATED_MACHINE_SCHEMA}' nor '{SCHEMA}'")]
+    Schema(String),
+    /// A field is missing.
+    #[error("it has no field '{0}'")]
+    Missing(&'static str),
+    /// A field that no version has.
+    #[error("it has an unknown field '{0}'")]
+    UnknownField(String),
+    /// A rule that does not exist.
+    #[error("rules: there is no rule '{0}' (`relayout probe --rules` lists them)")]
+    UnknownRule(String),
+    /// A field with another content.
+    #[error("{name}: {why}")]
+    Field {
+        /// Name of the field.
+        name: &'static str,
+        /// The reason.
+        why: String,
+    },
+    /// A number that no machine has.
+    #[error(transparent)]
+    Number(#[from] DescriptionProblem),
+    /// A file of `relayout probe` that is damaged.
+    #[error(transparent)]
+    Probe(#[from] MachineFileProblem),
+    /// A file of `relayout probe` whose measurements do not suffice.
+    #[error("`relayout probe` wrote it, and its '{0}' do not suffice: {1}")]
+    ProbeLacks(&'static str, &'static str),
+}
+
+impl SimulatedMachineProblem {
+    pub(crate) fn field(name: &'static str, why: String) -> Self {
+        Self::Field { name, why }
+    }
 }

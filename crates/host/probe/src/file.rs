@@ -290,4 +290,4 @@ pub fn load_machine_file() -> Result<Option<MachineFile>, Error> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -11,17 +11,20 @@ mod estimate;
 mod file;
 mod loops;
 mod measure;
+mod move_times;
 mod schema;
+mod simulated_machine;
 mod topology;
 mod visits;
 
-pub use error::{Error, MachineFileProblem};
+pub use error::{Error, MachineFileProblem, SimulatedMachineProblem};
 pub use estimate::ProbeEstimate;
 pub use file::{
     AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, TransferCost, UnknownValue,
     VisitCost, WindowSummary, load_machine_file,
 };
 pub use measure::{ProbeDepth, measure_machine};
-
-pub use schema::SCHEMA;
+pub use move_times::MoveTimes;
+pub use schema::{SCHEMA, SIMULATED_MACHINE_SCHEMA};
+pub use simulated_machine::SimulatedMachineFile;
 pub use topology::{CoreCounts, CpuRelation, MachineIdentity, identify_machine};

@@ -85,19 +85,11 @@ pub enum Error {
         /// A workload with a similar name.
         close: Option<String>,
     },
-    /// No machine of the table has this name.
-    #[error("there is no machine '{name}'; known: {}", known.join(", "))]
-    UnknownMachine {
-        /// The requested name.
-        name: String,
-        /// Names of the table.
-        known: Vec<&'static str>,
-    },
     /// The guest's CPUs have no place on the machine.
     #[error("the machine {machine}: {why}")]
     Placement {
         /// Name of the machine.
-        machine: &'static str,
+        machine: String,
         /// The reason.
         why: String,
     },

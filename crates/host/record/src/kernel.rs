@@ -117,7 +117,7 @@ impl<'a> GuestKernel<'a> {
     }
 
     /// Name of the function that holds an address.
-    pub fn function_at(&self, address: u64) -> Option<&'a str> {
+    pub(crate) fn function_at(&self, address: u64) -> Option<&'a str> {
         let symbols = self.dwarf.symbols();
         let after = symbols.partition_point(|s| s.address <= address);
         let mut near = symbols[..after].iter().rev().take(NEARBY_SYMBOLS_MAX);

@@ -24,7 +24,6 @@ use crate::kernel_needs::require_support;
 use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
 use crate::qemu::find_collector;
-use crate::simulation::read_rates;
 use crate::workspace::{RecordingWorkspace, collector_options};
 use crate::{
     Error, GuestKernel, GuestMachine, GuestProgram, ModuleFolder, QemuCollector,
@@ -213,13 +212,8 @@ fn record_boot(
         is_aborted: &is_aborted,
     };
     let machine = &started.machine;
-    let mut recorded =
+    let recorded =
         assemble::assemble_profile(recording, kernel, collector, machine, files, window)?;
-    if recording.simulation.is_some() && recorded.problem.is_none() {
-        let rates = read_rates(started.workspace.dir())?;
-        assemble::note_simulation(&mut recorded.profile, &rates);
-        recorded.rates = Some(rates);
-    }
     match is_aborted() {
         true => Err(Error::Interrupted),
         false => Ok(recorded),

@@ -50,4 +50,4 @@ pub use program::{
     record_program,
 };
 pub use qemu::{QemuCollector, find_collector, find_program_collector};
-pub use simulation::SimulationSettings;
+pub use simulation::{NamedMachine, SimulationSettings};

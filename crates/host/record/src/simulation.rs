@@ -5,19 +5,49 @@ use std::path::Path;
 use std::time::Duration;
 
 use relayout_files::cannot;
-use relayout_machine::{CpuPlacement, KnownMachine, MACHINES, PlacementError, find_machine};
-use relayout_profile::SimulatedMachineName;
+use relayout_machine::{CpuPlacement, KnownMachine, MachineDescription, PlacementError};
 use relayout_profile::rates::SimulatedRates;
+use relayout_profile::{SimulatedMachineName, SimulatedRule};
 
 use crate::Error;
 
 /// File of the results in the folder of the recording.
 const RATES_FILE: &str = "rates";
 
+/// File in that folder that tells the plugin of the machine.
+const MACHINE_FILE: &str = "machine";
+
+/// A machine with the name that profiles give it.
+#[derive(Clone, Debug)]
+pub struct NamedMachine {
+    /// Name.
+    pub name: String,
+    /// Processor.
+    pub processor: String,
+    /// Digest of the file that describes it; `None` for a machine of the table.
+    pub digest: Option<String>,
+    /// Cores, times, protocol and rules.
+    pub description: MachineDescription,
+}
+
+impl From<&KnownMachine> for NamedMachine {
+    fn from(machine: &KnownMachine) -> Self {
+        Self {
+            name: machine.key.to_owned(),
+            processor: machine.processor.to_owned(),
+            digest: None,
+            description: MachineDescription {
+                topology: machine.topology,
+                rules: Default::default(),
+            },
+        }
+    }
+}
+
 /// Machine and window of a guest in simulated time.
 #[derive(Clone, Debug)]
 pub struct SimulationSettings {
-    machine: &'static KnownMachine,
+    machine: NamedMachine,
     placement: CpuPlacement,
     /// Simulated time from the start marker to the window.
     pub warm_up: Duration,
@@ -26,18 +56,14 @@ pub struct SimulationSettings {
 }
 
 impl SimulationSettings {
-    /// Looks up the machine with this name, on which `cpus` CPUs are placed: `pack`, `spread`, or the
-    /// numbers of the machine's threads with commas between.
+    /// Places `cpus` CPUs on the machine: `pack`, `spread`, or the numbers of the machine's threads with commas
+    /// between.
     ///
     /// # Errors
-    /// There is no such machine or placement, or no room for so many CPUs.
-    pub fn find(machine: &str, placement: &str, cpus: u16) -> Result<Self, Error> {
-        let machine = find_machine(machine).ok_or_else(|| Error::UnknownMachine {
-            name: machine.to_owned(),
-            known: MACHINES.iter().map(|machine| machine.key).collect(),
-        })?;
+    /// There is no such placement, or no room for so many CPUs.
+    pub fn new(machine: NamedMachine, placement: &str, cpus: u16) -> Result<Self, Error> {
         let refused = |why: String| Error::Placement {
-            machine: machine.key,
+            machine: machine.name.clone(),
             why,
         };
         let placement = parse_placement(placement).ok_or_else(|| {
@@ -45,7 +71,7 @@ impl SimulationSettings {
                 "'{placement}' is neither pack nor spread nor a list of threads: 0,1,56"
             ))
         })?;
-        { placement.places(cpus.into(), &machine.topology) }
+        { placement.places(cpus.into(), &machine.description.topology) }
             .map_err(|error| refused(placement_problem(error, cpus)))?;
         Ok(Self {
             machine,
@@ -57,18 +83,32 @@ impl SimulationSettings {
 
     /// Returns the machine for profiles.
     pub fn machine_name(&self) -> SimulatedMachineName {
+        let rules = self.machine.description.rules.changed();
         SimulatedMachineName {
-            key: self.machine.key.to_owned(),
-            processor: self.machine.processor.to_owned(),
+            key: self.machine.name.clone(),
+            processor: self.machine.processor.clone(),
             placement: self.placement_text(","),
+            digest: self.machine.digest.clone(),
+            rules: rules
+                .map(|(facts, value)| SimulatedRule {
+                    key: facts.key.to_owned(),
+                    value,
+                })
+                .collect(),
         }
+    }
+
+    /// Writes what the plugin needs to know of the machine to the folder of its recording.
+    pub(crate) fn write_machine(&self, folder: &Path) -> Result<(), Error> {
+        let path = folder.join(MACHINE_FILE);
+        let text = self.machine.description.to_string();
+        Ok(fs::write(&path, text).map_err(cannot("write", &path))?)
     }
 
     /// Returns the plugin's options, for a guest whose time stamp counter has this frequency.
     pub(crate) fn plugin_options(&self, tsc_khz: u32) -> String {
         format!(
-            "order=simulated,machine={},placement={},warm={},length={},tsc_khz={tsc_khz}",
-            self.machine.key,
+            "order=simulated,placement={},warm={},length={},tsc_khz={tsc_khz}",
             self.placement_text("+"),
             self.warm_up.as_nanos(),
             self.length.as_nanos(),
@@ -121,26 +161,50 @@ fn placement_problem(error: PlacementError, cpus: u16) -> String {
 
 #[cfg(test)]
 mod tests {
+    use relayout_machine::{MachineRule, find_machine};
+
     use super::*;
 
+    fn settings(machine: &str, placement: &str, cpus: u16) -> Result<SimulationSettings, Error> {
+        let machine = find_machine(machine).expect("it is in the table");
+        SimulationSettings::new(machine.into(), placement, cpus)
+    }
+
     #[test]
-    fn options_name_machine_and_window() {
-        let settings = SimulationSettings::find("rome-2s", "0,3", 2).unwrap();
+    fn options_name_placement_and_window() {
+        let settings = settings("rome-2s", "0,3", 2).unwrap();
         assert_eq!(
             settings.plugin_options(2_400_000),
-            "order=simulated,machine=rome-2s,placement=0+3,warm=300000,length=5000000,tsc_khz=2400000"
+            "order=simulated,placement=0+3,warm=300000,length=5000000,tsc_khz=2400000"
         );
+    }
+
+    #[test]
+    fn the_name_has_what_differs_from_the_table() {
+        let mut settings = settings("rome-2s", "0,3", 2).unwrap();
         assert_eq!(settings.machine_name().to_string(), "rome-2s (0,3)");
+        settings.machine.digest = Some("12ab".to_owned());
+        let rules = &mut settings.machine.description.rules;
+        rules.set(MachineRule::Upgrade, 0.5);
+        rules.set(MachineRule::Quantum, 500.0);
+        assert_eq!(
+            settings.machine_name().to_string(),
+            "rome-2s#12ab (0,3; upgrade=0.5, quantum=500)"
+        );
     }
 
     #[test]
     fn refusals_name_the_machine() {
         let check = |machine, placement, cpus, expect: &str| {
-            let error = SimulationSettings::find(machine, placement, cpus).unwrap_err();
+            let error = settings(machine, placement, cpus).unwrap_err();
             assert!(error.to_string().contains(expect), "{error}");
         };
-        check("rom", "pack", 2, "there is no machine 'rom'");
-        check("rome-2s", "near", 2, "'near' is neither pack nor spread");
+        check(
+            "rome-2s",
+            "near",
+            2,
+            "rome-2s: 'near' is neither pack nor spread",
+        );
         check(
             "graviton3-1s",
             "pack",

@@ -7,7 +7,6 @@ use relayout_advice::{
     CurveRequest, LayoutChoice, ProbedMachine, ResolvedNames, ResolvedProfile, SearchRequest,
     verify_layout_files,
 };
-use relayout_layout::suggestions;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::documents::advise::{AdviseDocument, advise_document};
@@ -17,8 +16,10 @@ use relayout_session::advise::{
     AdviceRequest, AdviceRun, PatchOutcome, advise_types, read_layout_files, rejected_path,
     write_hardware_script, write_mails,
 };
-use relayout_session::{ProfileCache, read_machine, run_judgements, verify_profile_path};
-use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};
+use relayout_session::{
+    ProfileCache, read_machine, run_judgements, unknown_machine, verify_profile_path,
+};
+use relayout_timed::{MachineRules, TimedMachine, find_machine};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use super::document_files::DocumentArgs;
@@ -167,14 +168,8 @@ impl MachineArgs {
     ) -> Result<ProbedMachine, UserError> {
         let is_named = self.named().is_some();
         let file = self.machine.as_deref().filter(|_| !is_named);
-        if let Some(name) = file.and_then(unknown_machine) {
-            let keys = MACHINES.iter().map(|machine| machine.key);
-            let similar = suggestions::similar_names(keys, name);
-            return Err(UserError::unknown_name(
-                format!("{name} is neither a file nor a machine of the table"),
-                &similar,
-                Some("`relayout probe --machines` lists them"),
-            ));
+        if let Some(error) = file.and_then(unknown_machine) {
+            return Err(error);
         }
         let cpus = match self.cpus.as_slice() {
             [only] if *only > 1 => Some(*only),
@@ -213,12 +208,6 @@ impl MachineArgs {
             think_ns: f64::from(self.think),
         })
     }
-}
-
-/// Returns what can be no file's path but only the name of a machine.
-fn unknown_machine(path: &Path) -> Option<&str> {
-    let name = path.to_str()?;
-    (!name.contains(['.', '/']) && !path.exists()).then_some(name)
 }
 
 /// Parses the number of a candidate, from 1.

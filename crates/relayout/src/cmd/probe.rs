@@ -3,14 +3,20 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use relayout_files::InterruptFlag;
+use clap_complete::ArgValueCandidates;
+use relayout_files::{InterruptFlag, write_atomically};
+use relayout_machine::find_machine;
 use relayout_messages::{ErrorCategory, UserError};
-use relayout_probe::{MachineFile, ProbeDepth, UnknownValue};
+use relayout_probe::{MachineFile, ProbeDepth, SimulatedMachineFile, UnknownValue};
 use relayout_report::Document as _;
 use relayout_report::documents::machines::machines_document;
+use relayout_report::documents::rules::rules_document;
 use relayout_report::text::machines::machines_text;
 use relayout_report::text::probe::probe_text;
+use relayout_report::text::rules::rules_text;
+use relayout_session::unknown_machine;
 
+use crate::complete;
 use crate::exit::ExitStatus;
 use crate::print::{print_failure, print_note, print_text};
 use crate::progress::TerminalProgress;
@@ -20,6 +26,7 @@ Examples:
   relayout probe
   relayout probe --quick --json
   taskset -c 0,64 relayout probe -o far-apart.json
+  relayout probe --machines rome-2s -o my-machine.json
 
 It measures on the CPUs that it may run on, and needs two of them for itself for a few seconds: with \
 real-time priority (as root, or with CAP_SYS_NICE) other programs do not disturb it. What it cannot \
@@ -42,9 +49,21 @@ pub struct Args {
     #[arg(long, conflicts_with = "machines")]
     pub quick: bool,
     /// List the machines that `advise --machine NAME` predicts for, and measure nothing; with --json, the source of
-    /// each number too (schema relayout/machines/1)
-    #[arg(long, conflicts_with = "output")]
-    pub machines: bool,
+    /// each number too (schema relayout/machines/1). With a NAME, print that machine as a file for `record kernel
+    /// --machine FILE` (schema relayout/simulated-machine/1), to be changed
+    #[arg(
+        long,
+        value_name = "NAME",
+        num_args = 0..=1,
+        default_missing_value = "",
+        hide_default_value = true,
+        add = ArgValueCandidates::new(complete::machines)
+    )]
+    pub machines: Option<String>,
+    /// List the rules that `record kernel --rule` sets, with value, range and source, and measure nothing (with
+    /// --json: schema relayout/rules/1)
+    #[arg(long, conflicts_with_all = ["machines", "quick", "output"])]
+    pub rules: bool,
     /// Write the results to FILE [default: machine.json in relayout's cache folder, where other
     /// commands find it]
     #[arg(short, long, value_name = "FILE")]
@@ -56,10 +75,14 @@ pub struct Args {
 /// # Errors
 /// It was interrupted, or the file or standard output cannot be written to.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
-    if args.machines {
+    if let Some(name) = &args.machines {
+        return print_machines(name, args);
+    }
+    if args.rules {
+        let document = rules_document();
         print_text(&match args.json {
-            true => machines_document().to_json()?,
-            false => machines_text(),
+            true => document.to_json()?,
+            false => rules_text(&document),
         })?;
         return Ok(ExitStatus::Done);
     }
@@ -96,6 +119,31 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         status as u8,
     );
     Ok(status)
+}
+
+/// Prints all machines of the table, or one as a file for simulated time.
+fn print_machines(name: &str, args: &Args) -> Result<ExitStatus, UserError> {
+    let text = match (name, args.json) {
+        ("", _) if args.output.is_some() => {
+            return Err(UserError::input(
+                "-o needs the name of a machine: --machines NAME -o FILE",
+            ));
+        }
+        ("", true) => machines_document().to_json()?,
+        ("", false) => machines_text(),
+        (name, _) => {
+            let machine = find_machine(name);
+            let no_name = || UserError::input(format!("{name} is no machine of the table"));
+            let machine =
+                machine.ok_or_else(|| unknown_machine(name.as_ref()).unwrap_or_else(no_name))?;
+            SimulatedMachineFile::from_known(machine).to_json()
+        }
+    };
+    match &args.output {
+        Some(path) => write_atomically(path, text.as_bytes())?,
+        None => print_text(&text)?,
+    }
+    Ok(ExitStatus::Done)
 }
 
 /// Why what takes two CPUs is not known, as far as the file tells.

@@ -43,6 +43,11 @@ fn check(shell: &Terminal<'_>) {
     );
     completes(
         shell,
+        "relayout record kernel --rule near",
+        "relayout record kernel --rule near-first=",
+    );
+    completes(
+        shell,
         "relayout show vmlinux poi",
         "relayout show vmlinux point",
     );

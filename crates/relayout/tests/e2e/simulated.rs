@@ -22,7 +22,7 @@ fn rates(stand: &Stand, further: &str) -> Value {
     stand.json(&format!("{WORDS} --rates --json {further}"))
 }
 
-/// Content of all files of a profile, but for the words that name it.
+/// Content of all files of a profile, but for the facts about the host.
 fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let read = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().unwrap();
@@ -31,7 +31,7 @@ fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     };
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let files = entries.filter(|entry| entry.path().is_file()).map(read);
-    files.filter(|(name, _)| name != "meta.json").collect()
+    files.filter(|(name, _)| name != "host.json").collect()
 }
 
 /// The same seed gives the same numbers, beside busy loops, too; another one gives others.
@@ -67,7 +67,7 @@ fn a_seed_can_be_repeated() {
     );
 }
 
-/// A profile in simulated time has the same tables each time, and does not mix with others.
+/// A profile in simulated time has the same bytes each time, and does not mix with others.
 #[test]
 fn a_recording_can_be_repeated() {
     let stand = stand();
@@ -97,6 +97,66 @@ fn a_recording_can_be_repeated() {
     );
 }
 
+/// Lines, instructions and locks have names.
+#[test]
+fn what_cpus_wait_for_is_named() {
+    let stand = stand();
+    let check = |workload: &str, object: &str, member: &str, lock: &str| {
+        let document = rates(&stand, &format!("--workload {workload}"));
+        let lines = document["lines"].as_array().unwrap();
+        let has_member = |line: &&Value| {
+            let members = line["members"].as_array().unwrap();
+            line["object"]["type"] == object
+                && members
+                    .iter()
+                    .any(|name| name.as_str().unwrap().starts_with(member))
+        };
+        let line = lines.iter().find(has_member);
+        let line = line.unwrap_or_else(|| panic!("no line of {object}.{member}: {document}"));
+        assert_eq!(line["lock"], lock, "{line}");
+        let locks = document["locks"].as_array().unwrap();
+        let found = locks.iter().find(|found| found["name"] == lock).unwrap();
+        assert!(found["wait_percent"].as_f64() > Some(0.1), "{found}");
+        let sites = document["sites"].as_array().unwrap();
+        let site = sites.iter().find(|site| site["lock"] == lock).unwrap();
+        assert!(
+            site["function"].is_string() && site["line"].is_u64(),
+            "{site}"
+        );
+    };
+    check("stat-one", "dentry", "d_lockref", "dentry.d_lockref");
+    check("mmap1", "mm_struct", "mmap_lock", "mm_struct.mmap_lock");
+}
+
+/// A rule changes the numbers, and what was recorded with it does not mix with others; nor do two machines of one name.
+#[test]
+fn rules_and_files_are_told_apart() {
+    let stand = stand();
+    let with_rule = rates(
+        &stand,
+        "--workload stat-one --rule clean-read-occupation=40",
+    );
+    assert_eq!(with_rule["rules"][0]["key"], "clean-read-occupation");
+    assert_eq!(with_rule["rules"][0]["value"], 40.0);
+    let without = rates(&stand, "--workload stat-one");
+    assert_ne!(with_rule["operations"], without["operations"]);
+    let written = stand.run("probe --machines sapphire-rapids-2s -o mine.json");
+    assert_eq!(written.code, Some(0), "{written:?}");
+    let words = WORDS.replace("sapphire-rapids-2s", "mine.json");
+    let same = stand.json(&format!("{words} --rates --json --workload stat-one"));
+    for field in ["operations", "lines", "sites", "locks"] {
+        assert_eq!(same[field], without[field], "{field}");
+    }
+    assert!(same["digest"].is_string(), "{same}");
+    for (out, words) in [("table", WORDS), ("file", &words)] {
+        let ended = stand.run(&format!("{words} --workload stat-one -o {out}"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    let ended = stand.run("compare table file");
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("sapphire-rapids-2s#"), "{ended:?}");
+}
+
 #[test]
 fn refusals_say_why() {
     let stand = stand();
@@ -106,7 +166,20 @@ fn refusals_say_why() {
         assert!(ended.stderr.contains(expect), "{words}: {ended:?}");
         stand.check_clean();
     };
-    check("--machine saphire", "there is no machine 'saphire'");
+    check(
+        "--machine saphire-rapids-2s",
+        "saphire-rapids-2s is neither a file nor a machine of the table; close: sapphire-rapids-2s",
+    );
+    check("--machine missing.json", "missing.json");
+    check(
+        "--machine rome-2s --rule upgrade=2",
+        "upgrade is 2, not a factor from 0.5 to 1",
+    );
+    check(
+        "--machine rome-2s --rule upgrad=1",
+        "there is no rule 'upgrad' (did you mean 'upgrade'?)",
+    );
+    check("--rule upgrade=1", "--machine");
     check(
         "--machine graviton3-1s --cpus 65",
         "it has room for 64 CPUs, and the guest has 65",

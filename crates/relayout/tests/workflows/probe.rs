@@ -93,6 +93,62 @@ fn it_measures_and_keeps_what_it_says() {
     }
 }
 
+/// A machine of the table is a file that `record kernel --machine` reads; wrong ones are refused before the boot.
+#[test]
+fn a_machine_can_be_written_and_changed() {
+    let place = Place::new();
+    let ended = place.run(&["probe", "--machines", "rome-2s", "-o", "mine.json"]);
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), ""),
+        "{ended:?}"
+    );
+    let file = fs::read_to_string(place.path("mine.json")).unwrap();
+    assert_eq!(place.run(&["probe", "--machines", "rome-2s"]).stdout, file);
+    let check = |from: &str, to: &str, expect: &str| {
+        assert!(file.contains(from));
+        fs::write(place.path("mine.json"), file.replace(from, to)).unwrap();
+        let words = "record kernel --workload mntns --machine mine.json";
+        let ended = place.run(&words.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        let begin = "mine.json is no machine for simulated time: ";
+        assert!(
+            ended.stderr.contains(&format!("{begin}{expect}")),
+            "{ended:?}"
+        );
+    };
+    check("sockets", "socket", "it has no field 'sockets'");
+    check(
+        "\"upgrade\": 0.75",
+        "\"upgrade\": 75",
+        "upgrade is 75, not a factor from 0.5 to 1",
+    );
+    check(
+        "relayout/simulated-machine/1",
+        "relayout/simulated-machine/9",
+        "its schema is",
+    );
+    let ended = place.run(&["probe", "--machines", "rome"]);
+    assert!(ended.stderr.contains("rome-2s"), "{ended:?}");
+    let ended = place.run(&["probe", "--machines", "-o", "all.json"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+}
+
+#[test]
+fn rules_have_ranges_and_sources() {
+    let place = Place::new();
+    let document: Value =
+        serde_json::from_str(&place.run(&["probe", "--rules", "--json"]).stdout).unwrap();
+    assert_eq!(document["schema"], "relayout/rules/1");
+    let text = place.run(&["probe", "--rules"]).stdout;
+    for rule in document["rules"].as_array().unwrap() {
+        assert!(rule["low"].as_f64() <= rule["high"].as_f64());
+        for field in ["key", "source"] {
+            assert!(text.contains(rule[field].as_str().unwrap()), "{rule}");
+        }
+    }
+}
+
 #[test]
 fn one_cpu_only() {
     let place = Place::new();

@@ -1,13 +1,20 @@
-//! `relayout/rates/1`: how fast a guest worked in simulated time, and where its CPUs stood still.
+//! `relayout/rates/2`: how fast a guest worked in simulated time, and where its CPUs stood still.
 //!
 //! Shares are of the time of all CPUs, in percent.
 
-use relayout_profile::ProfileMeta;
+use relayout_advice::{LockWaiting, NamedWaiting, WaitedLine, WaitedObject, WaitedSite};
 use relayout_profile::rates::{CpuRates, LineRates, SimulatedRates, SiteRates};
+use relayout_profile::{ProfileMeta, SimulatedRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::documents::Document;
+use crate::documents::report::site::PositionDocument;
+
+/// Instructions that are listed, at most.
+const SITES_MAX: usize = 200;
+/// Instructions that a lock lists, at most.
+const LOCK_SITES_MAX: usize = 5;
 
 /// The document of `record kernel --rates --json`.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -22,12 +29,16 @@ pub struct RatesDocument {
     pub(crate) release: String,
     /// CPUs of the guest.
     pub(crate) cpus: u16,
-    /// Key of the machine.
+    /// Name of the machine.
     pub(crate) machine: String,
+    /// Digest of the file that described it; null for a machine of the table.
+    pub(crate) digest: Option<String>,
     /// Its processor.
     pub(crate) processor: String,
     /// Where the guest's CPUs were on it.
     pub(crate) placement: String,
+    /// Rules with another value than the expected one.
+    pub(crate) rules: Vec<RuleValue>,
     /// Seed of all that is drawn.
     pub(crate) seed: u64,
     /// Length of the window in nanoseconds of simulated time.
@@ -38,6 +49,8 @@ pub struct RatesDocument {
     pub(crate) operations_per_second: Option<f64>,
     /// What the CPUs did.
     pub(crate) time: TimeShares,
+    /// Locks for whose lines CPUs stood still, most first. Their lines and instructions are among those below.
+    pub(crate) locks: Vec<LockShare>,
     /// Cache lines for which CPUs stood still, most first.
     pub(crate) lines: Vec<LineShare>,
     /// Instructions at which CPUs stood still, most first.
@@ -49,7 +62,7 @@ pub struct RatesDocument {
 }
 
 impl Document for RatesDocument {
-    const SCHEMA: &'static str = "relayout/rates/1";
+    const SCHEMA: &'static str = "relayout/rates/2";
 }
 
 /// Shares of the CPUs' time.
@@ -69,11 +82,45 @@ pub(crate) struct TimeShares {
     pub(crate) idle_percent: f64,
 }
 
+/// A rule of the machine with its value.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct RuleValue {
+    /// Name of the rule.
+    pub(crate) key: String,
+    /// Its value, in the rule's unit.
+    pub(crate) value: f64,
+}
+
+/// Waiting for the lines of a lock: all locks of one name.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LockShare {
+    /// Path of the lock in its type or variable: `mm_struct.mmap_lock`, `tasklist_lock`.
+    pub(crate) name: String,
+    /// Type of the lock: `rw_semaphore`.
+    pub(crate) lock_type: String,
+    /// Share of the time for which CPUs stood still for it. They may also pause for it in a spin loop, or sleep.
+    pub(crate) wait_percent: f64,
+    /// Accesses to its members while their line was contended.
+    pub(crate) requests: u64,
+    /// Those that needed a transfer.
+    pub(crate) misses: u64,
+    /// Number of its cache lines.
+    pub(crate) lines: usize,
+    /// Instructions that waited most.
+    pub(crate) sites: Vec<PositionDocument>,
+}
+
 /// Waiting for a cache line.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct LineShare {
     /// Address of its first byte, in hexadecimal.
     pub(crate) address: String,
+    /// Object on the line whose accesses waited most; null if it is unknown.
+    pub(crate) object: Option<LineObject>,
+    /// Paths of the object's members that were accessed, most waiting first.
+    pub(crate) members: Vec<String>,
+    /// Lock that the first of them is, or is a part of; null if it is none.
+    pub(crate) lock: Option<String>,
     /// Share of the time for which CPUs stood still for it.
     pub(crate) wait_percent: f64,
     /// Mean time in nanoseconds from a request to its transfer.
@@ -84,13 +131,33 @@ pub(crate) struct LineShare {
     pub(crate) far_transfers: u64,
 }
 
+/// Object in memory.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LineObject {
+    /// Variable that it is, or is an element of; null if it is none.
+    pub(crate) variable: Option<String>,
+    /// Type; null if it is unknown or no aggregate.
+    #[serde(rename = "type")]
+    pub(crate) type_name: Option<String>,
+    /// Slab cache that it was allocated from; null outside of slabs.
+    pub(crate) cache: Option<String>,
+    /// Kind of memory of an object of unknown type; null for others.
+    pub(crate) memory: Option<String>,
+    /// Offset of the line from the object's first byte, which may lie on the line; null if the type is unknown.
+    pub(crate) offset: Option<i64>,
+}
+
 /// Waiting at an instruction.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SiteShare {
-    /// Function; null if it is unknown.
-    pub(crate) function: Option<String>,
+    #[serde(flatten)]
+    pub(crate) position: PositionDocument,
     /// Address of the instruction, in hexadecimal.
     pub(crate) pc: String,
+    /// Members that it accessed, with their type or variable, most waiting first.
+    pub(crate) members: Vec<String>,
+    /// Lock that the first of them is, or is a part of; null if it is none.
+    pub(crate) lock: Option<String>,
     /// Share of the time for which CPUs stood still there.
     pub(crate) wait_percent: f64,
     /// Accesses to contended lines.
@@ -112,16 +179,18 @@ pub(crate) struct KeptOrder {
     pub(crate) order_breaks: u64,
 }
 
-/// Makes the document of a window. `function_at` names the function that holds an address.
-pub fn rates_document<'n>(
+/// Makes the document of a window, with the names that were found.
+pub fn rates_document(
     meta: &ProfileMeta,
     rates: &SimulatedRates,
-    function_at: &dyn Fn(u64) -> Option<&'n str>,
+    names: &NamedWaiting,
 ) -> RatesDocument {
     let window = &rates.window;
     let machine = meta.simulated_machine.clone().unwrap_or_default();
     let total_ps: u64 = rates.cpus.iter().map(|cpu| cpu.total_ps()).sum();
     let percent = |ps: u64| 100.0 * ps as f64 / total_ps.max(1) as f64;
+    let waiting_sites =
+        { rates.sites.iter().zip(&names.sites) }.filter(|(site, _)| site.wait_ps > 0);
     RatesDocument {
         schema: RatesDocument::SCHEMA.to_owned(),
         basis: "simulated".to_owned(),
@@ -129,18 +198,24 @@ pub fn rates_document<'n>(
         release: meta.release.clone(),
         cpus: meta.contexts,
         machine: machine.key,
+        digest: machine.digest,
         processor: machine.processor,
         placement: machine.placement,
+        rules: machine.rules.into_iter().map(RuleValue::from).collect(),
         seed: meta.runs.first().map_or(0, |run| run.seed),
         window_ns: window.length_ps / 1000,
         operations: window.operations,
         operations_per_second: window.operations_per_second(),
         time: time_shares(rates, &percent),
-        lines: { rates.lines.iter() }
-            .map(|line| line_share(line, &percent))
+        locks: { names.locks.iter() }
+            .map(|lock| lock_share(lock, &names.sites, &percent))
             .collect(),
-        sites: { rates.sites.iter() }
-            .map(|site| site_share(site, function_at(site.pc), &percent))
+        lines: { rates.lines.iter().zip(&names.lines) }
+            .map(|(line, names)| line_share(line, names, &percent))
+            .collect(),
+        sites: waiting_sites
+            .take(SITES_MAX)
+            .map(|(site, names)| site_share(site, names, &percent))
             .collect(),
         order: KeptOrder {
             ordered: window.ordered,
@@ -149,6 +224,12 @@ pub fn rates_document<'n>(
             order_breaks: window.order_breaks,
         },
         problem: window.problem.clone(),
+    }
+}
+
+impl From<SimulatedRule> for RuleValue {
+    fn from(SimulatedRule { key, value }: SimulatedRule) -> Self {
+        Self { key, value }
     }
 }
 
@@ -164,10 +245,35 @@ fn time_shares(rates: &SimulatedRates, percent: &dyn Fn(u64) -> f64) -> TimeShar
     }
 }
 
-fn line_share(line: &LineRates, percent: &dyn Fn(u64) -> f64) -> LineShare {
+fn lock_share(lock: &LockWaiting, sites: &[WaitedSite], percent: &dyn Fn(u64) -> f64) -> LockShare {
+    let positions = { lock.sites.iter() }.filter_map(|site| Some(&sites.get(*site)?.source));
+    LockShare {
+        name: lock.name.clone(),
+        lock_type: lock.lock_type.clone(),
+        wait_percent: percent(lock.wait_ps),
+        requests: lock.requests,
+        misses: lock.misses,
+        lines: lock.lines.len(),
+        sites: { positions.take(LOCK_SITES_MAX) }
+            .map(PositionDocument::from)
+            .collect(),
+    }
+}
+
+fn line_share(line: &LineRates, names: &WaitedLine, percent: &dyn Fn(u64) -> f64) -> LineShare {
     let transfers: u64 = line.transfers.iter().sum();
+    let object = |object: &WaitedObject| LineObject {
+        variable: object.variable.clone(),
+        type_name: object.type_name.clone(),
+        cache: object.cache.clone(),
+        memory: object.memory.clone(),
+        offset: { object.base }.map(|base| line.address.0.wrapping_sub(base.0) as i64),
+    };
     LineShare {
-        address: format!("{:#x}", line.address),
+        address: format!("{:#x}", line.address.0),
+        object: names.object.as_ref().map(object),
+        members: names.members.clone(),
+        lock: names.lock.clone(),
         wait_percent: percent(line.wait_ps),
         queue_ns: line.queue_ps as f64 / 1000.0 / transfers.max(1) as f64,
         transfers,
@@ -175,10 +281,12 @@ fn line_share(line: &LineRates, percent: &dyn Fn(u64) -> f64) -> LineShare {
     }
 }
 
-fn site_share(site: &SiteRates, function: Option<&str>, percent: &dyn Fn(u64) -> f64) -> SiteShare {
+fn site_share(site: &SiteRates, names: &WaitedSite, percent: &dyn Fn(u64) -> f64) -> SiteShare {
     SiteShare {
-        function: function.map(str::to_owned),
+        position: (&names.source).into(),
         pc: format!("{:#x}", site.pc),
+        members: names.members.clone(),
+        lock: names.lock.clone(),
         wait_percent: percent(site.wait_ps),
         requests: site.requests,
         misses: site.misses,

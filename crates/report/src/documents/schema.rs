@@ -60,6 +60,8 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<super::machines::MachinesDocument>(),
         DocumentSchema::new::<super::rates::RatesDocument>(),
         DocumentSchema::new::<relayout_probe::MachineFile>(),
+        DocumentSchema::new::<relayout_probe::SimulatedMachineFile>(),
+        DocumentSchema::new::<super::rules::RulesDocument>(),
         DocumentSchema::new::<super::doctor::DoctorDocument<'static>>(),
         DocumentSchema::new::<super::error::ErrorDocument>(),
     ]

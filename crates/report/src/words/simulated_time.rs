@@ -4,8 +4,12 @@ use relayout_profile::{RecordedRun, SimulatedMachineName};
 
 /// Returns whose latencies gave the accesses their order, and what was left out.
 pub(crate) fn simulated_machine_words(machine: &SimulatedMachineName) -> String {
+    let rules = match machine.rules.is_empty() {
+        true => String::new(),
+        false => format!(" with {}", machine.rules_text()),
+    };
     format!(
-        "simulated: line latencies of {} ({}, {}); no core, no caches' size",
+        "simulated: line latencies of {} ({}, {}){rules}; no core, no caches' size",
         machine.processor, machine.key, machine.placement
     )
 }

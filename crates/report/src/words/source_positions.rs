@@ -18,10 +18,13 @@ impl SourcePositions {
     pub fn new(findings: &Findings) -> Self {
         let in_findings = findings.findings.iter().flat_map(|finding| &finding.sites);
         let in_rest = findings.unresolved.iter().flat_map(|class| &class.sites);
-        let files = in_findings
-            .chain(in_rest)
-            .filter_map(|site| site.source.file.as_deref())
-            .filter(|file| !is_library_file(file) && path_in_registry(file).is_none());
+        let sites = in_findings.chain(in_rest);
+        Self::from_files(sites.filter_map(|site| site.source.file.as_deref()))
+    }
+
+    /// Leaves out the directory that these files share.
+    pub fn from_files<'f>(files: impl Iterator<Item = &'f str>) -> Self {
+        let files = files.filter(|file| !is_library_file(file) && path_in_registry(file).is_none());
         // A kernel names C files from its build directory, and assembly from the root.
         let (absolute, relative): (Vec<&str>, Vec<&str>) =
             files.partition(|file| file.starts_with('/'));

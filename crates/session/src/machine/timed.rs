@@ -1,11 +1,7 @@
 //! A probed machine as the timed model takes it.
 
-use relayout_probe::{CoreCounts, CpuRelation, MachineFile, ProbeEstimate};
+use relayout_probe::{CoreCounts, MachineFile};
 use relayout_timed::{LineUse, MachineRules, ModelRule, TimedMachine, TransferTimes};
-
-/// Cost of a load and an exchange in turn over that of an exchange, up to which the load has taken the line away from
-/// its owner, and from which on it has not.
-const MOVED_BY_LOAD: [f64; 2] = [1.15, 1.3];
 
 /// Stores that a CPU is expected to hold back while they wait for their lines, and stores of an update.
 const STORES_BUFFERED: f64 = 64.0;
@@ -17,32 +13,12 @@ const UPDATE_INSTRUCTIONS: f64 = 5.0;
 /// Time of an instruction in other code, over that in the loop.
 const INSTRUCTION_FACTORS: [f64; 2] = [0.6, 2.5];
 
-/// Nanoseconds that a visit takes at least if its line moves.
-const MOVED_NS_MIN: f64 = 8.0;
-
 /// Returns the machine of a file and what is known of its rules; `None` if the file has no time to move a line, or visits
 /// did not move any: then the two probed CPUs were threads of one core.
 pub(super) fn timed_machine(file: &MachineFile) -> Option<(TimedMachine, MachineRules)> {
-    let nearest = file
-        .transfers
-        .iter()
-        .find(|transfer| transfer.ns.is_some())?;
-    let nearest_ns = nearest.ns?;
-    // A word that is handed over moves its line once or twice, as the protocol has it; a visit moves it once.
-    let visit = visit_cost(file, "exchange", None);
-    let is_moved = visit.is_some_and(|visit| visit[0] >= MOVED_NS_MIN);
-    if !file.visits.is_empty() && !is_moved {
-        return None;
-    }
-    let moves = visit.map_or(1.0, |visit| nearest_ns / visit[0]);
-    let time = |relation: CpuRelation| {
-        let own = file.transfers.iter();
-        let own = own.filter(|transfer| transfer.relation == relation);
-        let times: Vec<f64> = own.filter_map(|transfer| transfer.ns).collect();
-        relayout_statistics::median(&times).map(|ns| ns / moves)
-    };
-    let cluster = time(CpuRelation::SameCache).unwrap_or(nearest_ns / moves);
-    let socket = time(CpuRelation::SamePackage).unwrap_or(cluster);
+    let times = file.move_times()?;
+    let cluster = times.cluster_ns;
+    let socket = times.socket_ns.unwrap_or(cluster);
     let cores = file.cores.unwrap_or(CoreCounts {
         nodes: 1,
         node_cores: file.machine.cpus.max(1),
@@ -56,13 +32,11 @@ pub(super) fn timed_machine(file: &MachineFile) -> Option<(TimedMachine, Machine
         transfer: TransferTimes {
             cluster,
             socket,
-            other_socket: time(CpuRelation::OtherNode).unwrap_or(socket),
+            other_socket: times.other_node_ns.unwrap_or(socket),
         },
     };
     let mut rules = MachineRules::default();
-    let handed_over = [Some(nearest_ns), nearest.ns_low, nearest.ns_high];
-    let known = visit.or_else(|| all_known(handed_over));
-    if let Some([expected, low, high]) = known {
+    if let Some([expected, low, high]) = times.nearest_interval {
         let transfer = [1.0, low / expected, high / expected];
         rules.note_measured(ModelRule::Transfer, transfer);
     }
@@ -77,7 +51,7 @@ fn note_accesses(file: &MachineFile, rules: &mut MachineRules, move_ns: f64) {
     let cost = |own: &str, other: &str| {
         let mut costs = file.accesses.iter();
         let cost = costs.find(|cost| cost.kind == own && cost.against == other)?;
-        Some((values(&cost.alone_ns)?, values(&cost.contended_ns)?))
+        Some((cost.alone_ns.interval()?, cost.contended_ns.interval()?))
     };
     if let Some((alone, _)) = cost("exchange", "exchange") {
         rules.note_measured(ModelRule::AtomicInstruction, alone);
@@ -117,7 +91,7 @@ fn note_accesses(file: &MachineFile, rules: &mut MachineRules, move_ns: f64) {
 fn note_instructions(file: &MachineFile, rules: &mut MachineRules) {
     let mut costs = file.accesses.iter();
     let alone = costs.find(|cost| cost.kind == "update");
-    if let Some([loop_ns, ..]) = alone.and_then(|cost| values(&cost.alone_ns)) {
+    if let Some([loop_ns, ..]) = alone.and_then(|cost| cost.alone_ns.interval()) {
         let expected = loop_ns / UPDATE_INSTRUCTIONS;
         let [fast, slow] = INSTRUCTION_FACTORS;
         let range = [expected, expected * fast, expected * slow];
@@ -128,20 +102,18 @@ fn note_instructions(file: &MachineFile, rules: &mut MachineRules) {
 /// Notes what visits tell: the cost of an upgrade, and how far behind a load a store may be so that the load fetches the
 /// line for both.
 fn note_visits(file: &MachineFile, rules: &mut MachineRules) {
-    let cost = |kind| visit_cost(file, kind, None);
+    let cost = |kind| file.visit_cost(kind, None);
     let Some(exchange) = cost("exchange") else {
         return;
     };
     let Some(separate) = cost("load-then-exchange").map(|both| both[0] / exchange[0]) else {
         return;
     };
-    let [moved_max, kept_min] = MOVED_BY_LOAD;
-    if separate < moved_max {
+    match file.loads_take_lines() {
         // Then an exchange finds the line after any load, however far ahead, and there are no upgrades.
-        return rules.note_measured(ModelRule::MovedByLoad, [1.0; 3]);
-    }
-    if separate < kept_min {
-        return;
+        Some(true) => return rules.note_measured(ModelRule::MovedByLoad, [1.0; 3]),
+        Some(false) => {}
+        None => return,
     }
     rules.note_measured(ModelRule::MovedByLoad, [0.0; 3]);
     if let Some(upgrade) = cost("upgrade") {
@@ -160,24 +132,6 @@ fn note_visits(file: &MachineFile, rules: &mut MachineRules) {
         }
     }
     rules.note_measured(ModelRule::MergedLoad, [merged; 3]);
-}
-
-/// Returns the cost of a visit with its interval.
-fn visit_cost(file: &MachineFile, kind: &str, instructions: Option<u32>) -> Option<[f64; 3]> {
-    let mut visits = file.visits.iter();
-    let visit = visits.find(|visit| visit.kind == kind && visit.instructions == instructions)?;
-    values(&visit.ns)
-}
-
-/// Returns the value of an estimate and the ends of its interval.
-fn values(estimate: &ProbeEstimate) -> Option<[f64; 3]> {
-    all_known([estimate.value, estimate.low, estimate.high])
-}
-
-/// Returns the three numbers if all are known and above 0.
-fn all_known([value, low, high]: [Option<f64>; 3]) -> Option<[f64; 3]> {
-    let all = [value?, low?, high?];
-    all.iter().all(|number| *number > 0.0).then_some(all)
 }
 
 /// Returns the ratio of two estimates, with the widest interval.

@@ -222,7 +222,7 @@ impl SimulatedGuest {
             };
             let operand = OperandRange {
                 start,
-                end: start.saturating_add(self.operand_bytes(n, instruction)),
+                end: start.saturating_add(self.operand_bytes(n, operand, instruction)),
                 access: operand.access,
             };
             if !self.order_operand(n, operand, instruction, kept, place) {
@@ -243,7 +243,7 @@ impl SimulatedGuest {
         place: WaitingPlace,
     ) -> bool {
         let seat = &self.seats[n];
-        let is_string = instruction.repeated_bytes.is_some();
+        let is_string = instruction.is_string;
         for part in operand.parts() {
             let Some(line) = self.line_before(n, part.start) else {
                 return true;
@@ -292,6 +292,7 @@ impl SimulatedGuest {
         let request = LineRequest {
             cpu: n,
             line,
+            address: operand.start,
             access,
             site: instruction.site.number,
             at,
@@ -358,12 +359,17 @@ impl SimulatedGuest {
     }
 
     /// Returns the bytes of an operand: of a string all that its repetitions access, of others the first.
-    fn operand_bytes(&self, n: usize, instruction: &AccessInstruction) -> u64 {
-        let Some(bytes) = instruction.repeated_bytes else {
+    fn operand_bytes(
+        &self,
+        n: usize,
+        operand: &MemoryOperand,
+        instruction: &AccessInstruction,
+    ) -> u64 {
+        if !instruction.is_string {
             return 1;
-        };
+        }
         let count = self.register(n, COUNT_REGISTER).unwrap_or(1);
-        count.saturating_mul(bytes.into()).min(STRING_MAX)
+        count.saturating_mul(operand.bytes.into()).min(STRING_MAX)
     }
 
     /// Reads a register of CPU `n`, in a callback that reads registers.

@@ -21,6 +21,8 @@ pub struct MemoryOperand {
     pub bit: Option<BitNumber>,
     /// Use of the memory.
     pub access: LineAccess,
+    /// Bytes that are accessed; of a string instruction those of one element.
+    pub bytes: u8,
 }
 
 /// Register with the number of a bit in memory, for `bt` and its like.
@@ -84,22 +86,14 @@ impl OperandReader {
     }
 }
 
-/// Returns the bytes that each repetition of an instruction accesses that copies, fills or loads a string, as often
-/// as `rcx` says; `None` for others, of which comparisons may end earlier.
-pub fn repeated_bytes(bytes: &[u8]) -> Option<u8> {
+/// Returns whether an instruction copies, fills or loads a string, element by element as often as `rcx` says. One that
+/// compares may end earlier.
+pub fn repeats_string(bytes: &[u8]) -> bool {
     let is_prefix = |byte: &u8| matches!(byte, 0xf2 | 0xf3 | 0x66 | 0x40..=0x4f);
-    let opcode = bytes.iter().position(|byte| !is_prefix(byte))?;
-    let (prefixes, code) = (&bytes[..opcode], bytes[opcode]);
-    let repeats = prefixes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3));
-    if !repeats || !matches!(code, 0xa4 | 0xa5 | 0xaa..=0xad) {
-        return None;
-    }
-    let is_long = |byte: &u8| matches!(byte, 0x48..=0x4f);
-    Some(match code & 1 {
-        0 => 1,
-        _ if prefixes.iter().any(is_long) => 8,
-        _ if prefixes.contains(&0x66) => 2,
-        _ => 4,
+    let opcode = bytes.iter().position(|byte| !is_prefix(byte));
+    let repeats = |prefix: &u8| matches!(prefix, 0xf2 | 0xf3);
+    opcode.is_some_and(|at| {
+        matches!(bytes[at], 0xa4 | 0xa5 | 0xaa..=0xad) && bytes[..at].iter().any(repeats)
     })
 }
 
@@ -139,6 +133,7 @@ fn memory_operand(used: &UsedMemory, is_locked: bool) -> Option<MemoryOperand> {
         segment,
         bit: None,
         access,
+        bytes: used.memory_size().size() as u8,
     })
 }
 
@@ -173,7 +168,7 @@ mod tests {
         OperandReader::default().read_operands(PC, bytes)
     }
 
-    fn operand(base: u8, displacement: i64, access: LineAccess) -> MemoryOperand {
+    fn operand(base: u8, displacement: i64, access: LineAccess, bytes: u8) -> MemoryOperand {
         MemoryOperand {
             base: Some(base),
             index: None,
@@ -181,6 +176,7 @@ mod tests {
             segment: None,
             bit: None,
             access,
+            bytes,
         }
     }
 
@@ -195,23 +191,23 @@ mod tests {
             assert_eq!(operands(bytes), expect, "{bytes:02x?}");
         };
         use LineAccess::*;
-        check(&[0x48, 0x8b, 0x43, 0x38], &[operand(RBX, 0x38, Load)]); // mov 0x38(%rbx),%rax
+        check(&[0x48, 0x8b, 0x43, 0x38], &[operand(RBX, 0x38, Load, 8)]); // mov 0x38(%rbx),%rax
         check(
             &[0x48, 0x89, 0x83, 0xf0, 0xff, 0xff, 0xff],
-            &[operand(RBX, -16, Store)],
+            &[operand(RBX, -16, Store, 8)],
         );
-        check(&[0xff, 0x07], &[operand(RDI, 0, Update)]); // incl (%rdi)
-        check(&[0xf0, 0x0f, 0xb1, 0x17], &[operand(RDI, 0, Atomic)]); // lock cmpxchg %edx,(%rdi)
-        check(&[0x48, 0x87, 0x07], &[operand(RDI, 0, Atomic)]); // xchg %rax,(%rdi)
-        check(&[0x41, 0x8b, 0x04, 0x24], &[operand(12, 0, Load)]); // mov (%r12),%eax
+        check(&[0xff, 0x07], &[operand(RDI, 0, Update, 4)]); // incl (%rdi)
+        check(&[0xf0, 0x0f, 0xb1, 0x17], &[operand(RDI, 0, Atomic, 4)]); // lock cmpxchg %edx,(%rdi)
+        check(&[0x48, 0x87, 0x07], &[operand(RDI, 0, Atomic, 8)]); // xchg %rax,(%rdi)
+        check(&[0x41, 0x8b, 0x04, 0x24], &[operand(12, 0, Load, 4)]); // mov (%r12),%eax
         let indexed = MemoryOperand {
             index: Some((9, 8)),
-            ..operand(15, 0x10, Load)
+            ..operand(15, 0x10, Load, 8)
         };
         check(&[0x4b, 0x8b, 0x44, 0xcf, 0x10], &[indexed]); // mov 0x10(%r15,%r9,8),%rax
         let relative = MemoryOperand {
             base: None,
-            ..operand(0, (PC + 7 + 0x100) as i64, Load)
+            ..operand(0, (PC + 7 + 0x100) as i64, Load, 8)
         };
         check(&[0x48, 0x8b, 0x05, 0, 1, 0, 0], &[relative]); // mov 0x100(%rip),%rax
         let own = MemoryOperand {
@@ -233,19 +229,24 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_have_a_size() {
-        let check =
-            |bytes: &[u8], expect| assert_eq!(repeated_bytes(bytes), expect, "{bytes:02x?}");
-        check(&[0xf3, 0x48, 0xa5], Some(8)); // rep movsq
-        check(&[0xf3, 0xa5], Some(4)); // rep movsl
-        check(&[0xf3, 0x66, 0xab], Some(2)); // rep stosw
-        check(&[0xf3, 0xa4], Some(1)); // rep movsb
-        check(&[0xf3, 0xaa], Some(1)); // rep stosb
-        check(&[0xf3, 0xa6], None); // repe cmpsb
-        check(&[0xf2, 0xae], None); // repne scasb
-        check(&[0xa4], None); // movsb
-        check(&[0xf3, 0x0f, 0xb8, 0xa5], None); // popcnt, with a displacement
-        check(&[], None);
+    fn strings_repeat() {
+        for repeats in [
+            &[0xf3, 0x48, 0xa5][..], // rep movsq
+            &[0xf3, 0x66, 0xab],     // rep stosw
+            &[0xf3, 0xaa],           // rep stosb
+            &[0xf3, 0xac],           // rep lodsb
+        ] {
+            assert!(repeats_string(repeats), "{repeats:02x?}");
+        }
+        for other in [
+            &[0xf3, 0xa6][..],         // repe cmpsb
+            &[0xf2, 0xae],             // repne scasb
+            &[0xa4],                   // movsb
+            &[0xf3, 0x0f, 0xb8, 0xa5], // popcnt, with a displacement
+            &[],
+        ] {
+            assert!(!repeats_string(other), "{other:02x?}");
+        }
     }
 
     #[test]
@@ -254,10 +255,13 @@ mod tests {
             assert_eq!(operands(bytes), expect, "{bytes:02x?}");
         };
         use LineAccess::*;
-        check(&[0x53], &[operand(RSP, -8, Store)]); // push %rbx
-        check(&[0xc3], &[operand(RSP, 0, Load)]); // ret
-        check(&[0xe8, 0, 0, 0, 0], &[operand(RSP, -8, Store)]); // call
-        check(&[0xa4], &[operand(RDI, 0, Store), operand(RSI, 0, Load)]); // movsb
+        check(&[0x53], &[operand(RSP, -8, Store, 8)]); // push %rbx
+        check(&[0xc3], &[operand(RSP, 0, Load, 8)]); // ret
+        check(&[0xe8, 0, 0, 0, 0], &[operand(RSP, -8, Store, 8)]); // call
+        check(
+            &[0xa4],
+            &[operand(RDI, 0, Store, 1), operand(RSI, 0, Load, 1)],
+        ); // movsb
         check(&[0x8d, 0x07], &[]); // lea (%rdi),%eax
         check(&[0x0f, 0x1f, 0x40, 0], &[]); // nopl 0(%rax)
         check(&[0x90], &[]);

@@ -1,14 +1,18 @@
 //! Results of a simulation, as lines of text in the file `rates` of the recording's folder.
 //!
-//! Each line has a kind and `name=value` pairs: `window` once, `cpu`, `line` and `site` by number of
-//! picoseconds that CPUs stood still, most first. Nothing of the host is among them: each run with the
+//! Each line has a kind and `name=value` pairs: `window` once, `cpu`, `line`, `access` (a site at an address) and
+//! `site` by number of picoseconds that CPUs stood still, most first. Nothing of the host is among them: each run with the
 //! same snapshot, seed and rules writes the same.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::*;
 
-use relayout_machine::{CpuActivity, CpuDistance, SimulatedTime, TransferKind};
+use relayout_machine::{
+    CpuActivity, CpuDistance, LineAccess, RequestedAccessCounts, SimulatedTime, TransferKind,
+};
 
 use super::SimulatedGuest;
 
@@ -16,6 +20,8 @@ use super::SimulatedGuest;
 const RESULTS: &str = "rates";
 /// Lines and sites that are listed, at most.
 const LISTED_MAX: usize = 200;
+/// Accesses that are listed, at most. Those without any waiting tell the types of objects, too.
+const ACCESSES_MAX: usize = 4000;
 
 impl SimulatedGuest {
     /// Writes the results of the window. The thread has the turn.
@@ -53,7 +59,8 @@ impl SimulatedGuest {
         text.push('\n');
         self.write_cpus(&mut text);
         self.write_lines(&mut text);
-        self.write_sites(&mut text);
+        let named = self.write_accesses(&mut text);
+        self.write_sites(&mut text, named);
         text
     }
 
@@ -87,7 +94,7 @@ impl SimulatedGuest {
             .iter()
             .filter(|line| line.wait_ps > 0)
             .collect();
-        lines.sort_by_key(|line| (std::cmp::Reverse(line.wait_ps), line.line));
+        lines.sort_by_key(|line| (Reverse(line.wait_ps), line.line));
         for line in lines.into_iter().take(LISTED_MAX) {
             let _ = writeln!(
                 text,
@@ -105,23 +112,67 @@ impl SimulatedGuest {
         }
     }
 
-    fn write_sites(&self, text: &mut String) {
+    /// Writes accesses, and returns the numbers of their sites.
+    fn write_accesses(&self, text: &mut String) -> BTreeSet<u32> {
         // SAFETY: this thread has the turn.
         let counts = unsafe { self.state() }.machine.counts();
-        let mut sites: Vec<_> = counts
-            .sites
-            .iter()
-            .filter(|site| site.wait_ps > 0)
+        let mut accesses: Vec<_> = { counts.accesses.iter() }
+            .filter(|access| access.requests > 0)
             .collect();
-        sites.sort_by_key(|site| (std::cmp::Reverse(site.wait_ps), site.site));
-        let table = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        for counts in sites.into_iter().take(LISTED_MAX) {
-            let pc = table.site(counts.site).map_or(0, |site| site.pc);
+        accesses.sort_by_key(|access| {
+            let RequestedAccessCounts {
+                wait_ps, requests, ..
+            } = **access;
+            Reverse((wait_ps, requests, access.address, access.site))
+        });
+        accesses.truncate(ACCESSES_MAX);
+        for access in &accesses {
             let _ = writeln!(
                 text,
-                "site pc={pc:#x} wait={} requests={} misses={}",
-                counts.wait_ps, counts.requests, counts.misses,
+                "access address={:#x} line={:#x} site={} kind={} wait={} requests={} misses={}",
+                access.address,
+                access.line.0 << 6,
+                access.site,
+                kind_name(access.access),
+                access.wait_ps,
+                access.requests,
+                access.misses,
             );
         }
+        accesses.iter().map(|access| access.site).collect()
+    }
+
+    /// Writes the sites at which CPUs stood still most, and the `named` ones.
+    fn write_sites(&self, text: &mut String, named: BTreeSet<u32>) {
+        // SAFETY: this thread has the turn.
+        let counts = unsafe { self.state() }.machine.counts();
+        let mut sites: Vec<_> = counts.sites.iter().collect();
+        sites.sort_by_key(|site| (Reverse(site.wait_ps), site.site));
+        let table = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        for (at, counts) in sites.into_iter().enumerate() {
+            let is_listed = at < LISTED_MAX && counts.wait_ps > 0;
+            let site = table.site(counts.site);
+            let Some(site) = site.filter(|_| is_listed || named.contains(&counts.site)) else {
+                continue;
+            };
+            let _ = write!(text, "site n={} pc={:#x} code=", site.number, site.pc);
+            for byte in &site.code {
+                let _ = write!(text, "{byte:02x}");
+            }
+            let _ = writeln!(
+                text,
+                " bytes={} wait={} requests={} misses={}",
+                site.accessed_bytes, counts.wait_ps, counts.requests, counts.misses,
+            );
+        }
+    }
+}
+
+fn kind_name(access: LineAccess) -> &'static str {
+    match access {
+        LineAccess::Load => "load",
+        LineAccess::Store => "store",
+        LineAccess::Update => "update",
+        LineAccess::Atomic => "atomic",
     }
 }

@@ -2,12 +2,12 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, OnceLock};
 
 use relayout_machine::{
-    CpuPlacement, MachineRule, MachineRules, MachineSetup, SimulatedMachine, SimulatedTime,
-    find_machine,
+    CpuPlacement, MachineDescription, MachineSetup, SimulatedMachine, SimulatedTime,
 };
 
 use super::cpu_clock::CpuClocks;
@@ -25,15 +25,14 @@ const PS: f64 = 1000.0;
 /// Frequency of the time stamp counter where the host does not say it.
 const TSC_KHZ: u64 = 2_000_000;
 
+/// File in the recording's folder with the description of the machine.
+const MACHINE_FILE: &str = "machine";
+
 /// Options of a simulation, which the host passed after `order=simulated`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationOptions {
-    /// Name of the machine.
-    pub machine: String,
-    /// Where the guest's CPUs are on it.
+    /// Where the guest's CPUs are on the machine.
     pub placement: CpuPlacement,
-    /// Value of each rule.
-    pub rules: MachineRules,
     /// What instructions cost.
     pub costs: InstructionCosts,
     /// Simulated time before the window.
@@ -47,9 +46,7 @@ pub struct SimulationOptions {
 impl Default for SimulationOptions {
     fn default() -> Self {
         Self {
-            machine: String::new(),
             placement: CpuPlacement::Pack,
-            rules: MachineRules::default(),
             costs: InstructionCosts::default(),
             warm_ps: 300_000_000,
             length_ps: 1_000_000_000,
@@ -69,7 +66,6 @@ impl SimulationOptions {
         };
         let picoseconds = || nanoseconds().map(|ns| (ns * PS) as u64);
         match key {
-            "machine" => value.clone_into(&mut self.machine),
             "placement" => self.placement = parse_placement(value)?,
             "warm" => self.warm_ps = picoseconds()?,
             "length" => self.length_ps = picoseconds()?,
@@ -77,10 +73,7 @@ impl SimulationOptions {
             "locked" => self.costs.locked = picoseconds()?,
             "pause" => self.costs.pause = picoseconds()?,
             "tsc_khz" => self.tsc_khz = value.parse().ok()?,
-            rule => {
-                let rule = MachineRule::from_key(rule)?;
-                self.rules.set(rule, value.parse().ok()?);
-            }
+            _ => return None,
         }
         Some(())
     }
@@ -110,13 +103,12 @@ pub fn install_simulation(
         return Err("simulated time is for kernels of x86-64 under QEMU 10".to_owned());
     }
     let cpus = usize::try_from(info.smp_vcpus).unwrap_or(0);
-    let machine = find_machine(&options.machine)
-        .ok_or_else(|| format!("there is no machine '{}'", options.machine))?;
+    let machine = read_machine(&plugin.options.dir.join(MACHINE_FILE))?;
     let places = { options.placement.places(cpus, &machine.topology) }
-        .map_err(|error| format!("{}: {error:?}", machine.processor))?;
+        .map_err(|error| format!("the machine has no place for the CPUs: {error:?}"))?;
     let setup = MachineSetup {
         topology: machine.topology,
-        rules: options.rules.clone(),
+        rules: machine.rules,
         cpus: places,
         seed: plugin.options.seed,
     };
@@ -146,6 +138,12 @@ pub fn install_simulation(
     guest.start_keeper()
 }
 
+fn read_machine(path: &Path) -> Result<MachineDescription, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    { text.and_then(|text| MachineDescription::parse(&text).map_err(|e| e.to_string())) }
+        .map_err(|why| format!("{}: {why}", path.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,12 +159,9 @@ mod tests {
 
     #[test]
     fn reads_what_the_host_writes() {
-        let text = "machine=rome-2s placement=0+3 warm=1000 length=2.5 cost-of-an-upgrade=0.5";
-        let options = parse(text).unwrap();
-        assert_eq!(options.machine, "rome-2s");
+        let options = parse("placement=0+3 warm=1000 length=2.5").unwrap();
         assert_eq!(options.placement, CpuPlacement::List(vec![0, 3]));
         assert_eq!((options.warm_ps, options.length_ps), (1_000_000, 2500));
-        assert_eq!(options.rules.value(MachineRule::Upgrade), 0.5);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::*};
 
 use relayout_machine::LineUse;
 
-use super::operands::OperandReader;
+use super::operands::{MemoryOperand, OperandReader};
 
 /// Accesses after which what a site met counts as all that it meets.
 const KNOWN_AFTER: u32 = 64;
@@ -32,6 +32,10 @@ pub struct AccessSite {
     pub number: u32,
     /// Address of the instruction.
     pub pc: u64,
+    /// Its bytes.
+    pub code: Box<[u8]>,
+    /// Bytes that it accesses; 0 if that is not known.
+    pub accessed_bytes: u8,
     watch: AtomicU8,
     /// Accesses that called back.
     accesses: AtomicU32,
@@ -42,10 +46,12 @@ pub struct AccessSite {
 }
 
 impl AccessSite {
-    fn new(number: u32, pc: u64) -> Self {
+    fn new(number: u32, pc: u64, code: &[u8], operands: &[MemoryOperand]) -> Self {
         Self {
             number,
             pc,
+            code: code.into(),
+            accessed_bytes: operands.first().map_or(0, |operand| operand.bytes),
             watch: AtomicU8::new(SiteWatch::Noted as u8),
             accesses: AtomicU32::new(0),
             is_sharing: AtomicBool::new(false),
@@ -129,11 +135,17 @@ pub struct SiteTable {
 
 impl SiteTable {
     /// Returns the site at an address, which is new if there was none.
-    pub fn site_at(&mut self, pc: u64) -> &'static AccessSite {
+    pub fn site_at(
+        &mut self,
+        pc: u64,
+        code: &[u8],
+        operands: &[MemoryOperand],
+    ) -> &'static AccessSite {
         let sites = &mut self.sites;
         self.by_pc.entry(pc).or_insert_with(|| {
+            let site = AccessSite::new(sites.len() as u32, pc, code, operands);
             // Kept as long as translated code, which QEMU never tells to be gone.
-            let site = Box::leak(Box::new(AccessSite::new(sites.len() as u32, pc)));
+            let site = Box::leak(Box::new(site));
             sites.push(site);
             site
         })
@@ -181,7 +193,7 @@ mod tests {
     #[test]
     fn a_site_is_watched_by_what_it_met() {
         let mut sites = SiteTable::default();
-        let [quiet, rare, shares, hot] = [1, 2, 3, 4].map(|pc| sites.site_at(pc));
+        let [quiet, rare, shares, hot] = [1, 2, 3, 4].map(|pc| sites.site_at(pc, &[], &[]));
         let watched = || [quiet, rare, shares, hot].map(AccessSite::watch);
         let use_often = |site: &AccessSite| {
             (0..KNOWN_AFTER).for_each(|_| site.note_access(LineUse::Quiet));
@@ -208,7 +220,7 @@ mod tests {
     #[test]
     fn what_was_met_is_forgotten() {
         let mut sites = SiteTable::default();
-        let hot = sites.site_at(1);
+        let hot = sites.site_at(1, &[], &[]);
         let look = || {
             sites.apply_learnt();
             sites.begin_period();

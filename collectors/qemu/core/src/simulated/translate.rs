@@ -8,7 +8,7 @@ use relayout_shadow::wire::STRING;
 
 use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
 use super::line_numbers::{changes_pages, on_changed_pages};
-use super::operands::{MemoryOperand, OperandReader, repeated_bytes};
+use super::operands::{MemoryOperand, OperandReader, repeats_string};
 use super::sites::{AccessSite, SiteTable, SiteWatch};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
@@ -20,8 +20,8 @@ use crate::markers::GuestMarker;
 pub struct AccessInstruction {
     pub site: &'static AccessSite,
     pub operands: Box<[MemoryOperand]>,
-    /// Bytes of each repetition of a string instruction, whose count is in a register.
-    pub repeated_bytes: Option<u8>,
+    /// A string instruction whose repetitions are as many as a register says.
+    pub is_string: bool,
     /// A string instruction with a prefix, which may access other addresses than those of its operands.
     pub repeats: bool,
     /// What the block costs from this instruction on, in picoseconds.
@@ -138,7 +138,7 @@ impl SimulatedGuest {
             }
             return;
         }
-        let site = sites.site_at(pc);
+        let site = sites.site_at(pc, bytes, &operands);
         let watch = site.watch();
         if watch == SiteWatch::Nothing {
             return;
@@ -146,7 +146,7 @@ impl SimulatedGuest {
         let access = Box::leak(Box::new(AccessInstruction {
             site,
             operands: operands.into_boxed_slice(),
-            repeated_bytes: repeated_bytes(bytes),
+            is_string: repeats_string(bytes),
             repeats: matches!(bytes[0], 0xf2 | 0xf3)
                 && TranslatedMachine::X86.memory_use(bytes).instruction == STRING,
             rest_ps,

@@ -8,7 +8,6 @@
 
 use std::collections::BTreeSet;
 
-use relayout_layout::MemberAt;
 use relayout_profile::{AccessKind, Addr, ContextId, Profile, RunId, Site, SiteId};
 use rustc_hash::FxHashMap;
 
@@ -17,35 +16,9 @@ use super::group_replays::{self, ReplayedPart};
 use crate::finding::FindingKind;
 use crate::group::{LineGroup, ResolvedConflict, object_at};
 use crate::identify::AccessTarget;
+use crate::lock_types::lock_type_of;
 use crate::remedy::{Remedy, ReplayComparison};
 use crate::replay::{CoherenceTally, RecordedPlacement, replay};
-
-/// Names of lock types: Linux first, then glibc, Rust (what is in a `Mutex<T>` beside the value) and Go.
-const LOCK_TYPES: [&str; 23] = [
-    "qspinlock",
-    "raw_spinlock",
-    "spinlock",
-    "qrwlock",
-    "mutex",
-    "rw_semaphore",
-    "semaphore",
-    "rt_mutex_base",
-    "percpu_rw_semaphore",
-    "optimistic_spin_queue",
-    "optimistic_spin_node",
-    "mcs_spinlock",
-    "__pthread_mutex_s",
-    "__pthread_rwlock_arch_t",
-    "pthread_spinlock",
-    "Mutex",
-    "RwLock",
-    "parking_lot::raw_mutex::RawMutex",
-    "parking_lot::raw_rwlock::RawRwLock",
-    "sync.Mutex",
-    "sync.RWMutex",
-    "internal/sync.Mutex",
-    "runtime.mutex",
-];
 
 /// Nothing is advised where less than one in this many transfers was logged in order.
 const LOGGED_PART: u64 = 20;
@@ -178,15 +151,6 @@ pub(super) fn remedy(
         apart: replayed.helps(),
         replayed,
     })
-}
-
-/// Returns the lock type that a member lies in.
-pub(super) fn lock_type_of(member: &MemberAt) -> Option<&str> {
-    member
-        .types_path
-        .iter()
-        .map(String::as_str)
-        .find(|name| LOCK_TYPES.contains(name))
 }
 
 /// Returns true for an addition by a locked x86 instruction: of a constant, a register or 1. For

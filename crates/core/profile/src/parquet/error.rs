@@ -33,6 +33,9 @@ pub enum FormatError {
         /// Its name.
         table: &'static str,
     },
+    /// `host.json` is damaged.
+    #[error("host.json of the profile is damaged")]
+    Host(#[source] serde_json::Error),
     /// `meta.json` does not list a table.
     #[error("meta.json does not list table `{table}`")]
     UnlistedTable {

@@ -1,6 +1,6 @@
 use super::*;
 
-fn sample() -> MachineFile {
+pub(crate) fn sample() -> MachineFile {
     MachineFile {
         schema: SCHEMA.into(),
         machine: MachineIdentity {

@@ -12,8 +12,8 @@ use relayout_profile::boot::COMMAND_LINE_SETTING;
 use relayout_profile::rates::SimulatedRates;
 use relayout_profile::segments::{self, AssembledProfile, SiteNames};
 use relayout_profile::{
-    ClockUnit, LeftOutReader, Profile, ProfileMeta, RecordedGuest, RecordedRun, RecordingSetting,
-    SimulatedOrder,
+    ClockUnit, HostWindow, LeftOutReader, Profile, ProfileMeta, RecordedGuest, RecordedRun,
+    RecordingSetting, SimulatedOrder,
 };
 use relayout_shadow::CONTEXTS_MAX;
 
@@ -25,6 +25,7 @@ use crate::guest_program::ProgramWork;
 use crate::memory::MemoryReaders;
 use crate::outcome::{RecordingOutcome, describe_losses};
 use crate::qemu::{QemuMachine, cpu_model};
+use crate::simulation::read_rates;
 use crate::workspace::{GuestMemory, RecordingWorkspace};
 use crate::{Error, GuestKernel, GuestMachine, QemuCollector, SimulationSettings};
 
@@ -76,6 +77,19 @@ pub fn assemble_profile(
     };
     let mut profile = assembled.profile;
     profile.meta = profile_meta(recording, kernel, collector, profile.meta);
+    let mut pages = pages_that_matter(&profile);
+    let rates = match &problem {
+        None if recording.simulation.is_some() => Some(read_rates(workspace.dir())?),
+        _ => None,
+    };
+    if let Some(rates) = &rates {
+        note_simulation(&mut run, rates);
+        if recording.idle.is_some() {
+            rates.fill_tables(&mut profile);
+            pages = rates.pages(PAGE_BYTES);
+        }
+    }
+    let pages: Vec<u64> = pages.into_iter().collect();
     let disks = disks.describe();
     if !disks.is_empty() {
         let setting = RecordingSetting::new("disks", disks);
@@ -83,7 +97,6 @@ pub fn assemble_profile(
     }
     match memory.map() {
         Ok(bytes) => {
-            let pages = pages_that_matter(&profile);
             let cpus = recording.cpus;
             let mut snapshot = readers.read_snapshot(kernel, &bytes, RunId(0), cpus, &pages);
             let described = DescribedModules::find(kernel, &snapshot, modules, RunId(0));
@@ -102,7 +115,7 @@ pub fn assemble_profile(
     }
     profile.meta.runs = vec![run];
     Ok(RecordingOutcome {
-        rates: None,
+        rates,
         profile,
         problem,
         notes,
@@ -163,7 +176,7 @@ fn map_segments(path: &Path) -> Result<Mmap, FileError> {
 }
 
 /// Pages with lines that moved between CPUs, or beside such a line, or whose accesses were logged.
-fn pages_that_matter(profile: &Profile) -> Vec<u64> {
+fn pages_that_matter(profile: &Profile) -> BTreeSet<u64> {
     let moved = profile
         .lines
         .iter()
@@ -171,12 +184,11 @@ fn pages_that_matter(profile: &Profile) -> Vec<u64> {
         .map(|l| l.line);
     let logged = profile.regions.iter().map(|r| r.start);
     let beside = profile.pairs.iter().map(|p| p.addr);
-    let pages: BTreeSet<u64> = moved
+    moved
         .chain(logged)
         .chain(beside)
         .map(|at| at.0 & !(PAGE_BYTES - 1))
-        .collect();
-    pages.into_iter().collect()
+        .collect()
 }
 
 fn profile_run(
@@ -203,21 +215,24 @@ fn profile_run(
     }
 }
 
-/// Notes in a profile how its window went in simulated time, in place of the host's.
-pub fn note_simulation(profile: &mut Profile, rates: &SimulatedRates) {
+/// Notes how a window went in simulated time, in place of the host's.
+fn note_simulation(run: &mut RecordedRun, rates: &SimulatedRates) {
     let window = &rates.window;
     let window_ns = window.length_ps / 1000;
-    for run in &mut profile.meta.runs {
-        (run.window_wall_ns, run.window_cpu_ns, run.lost_share) = (window_ns, 0, None);
-        run.operations = window.operations;
-        run.simulated = Some(SimulatedOrder {
-            window_ns,
-            order_breaks: window.order_breaks,
-            ordered: window.ordered,
-            misplaced: window.misplaced,
-            unordered: window.unordered,
-        });
-    }
+    run.host_window = Some(HostWindow {
+        wall_ns: run.window_wall_ns,
+        cpu_ns: run.window_cpu_ns,
+        lost_share: run.lost_share,
+    });
+    (run.window_wall_ns, run.window_cpu_ns, run.lost_share) = (window_ns, 0, None);
+    run.operations = window.operations;
+    run.simulated = Some(SimulatedOrder {
+        window_ns,
+        order_breaks: window.order_breaks,
+        ordered: window.ordered,
+        misplaced: window.misplaced,
+        unordered: window.unordered,
+    });
 }
 
 fn profile_meta(

@@ -258,10 +258,11 @@ impl ReadyGuest<'_> {
         fs::write(&console, &saved.console).map_err(cannot("write", &console))?;
         let origin = MachineOrigin::Restored(&saved.state);
         let window = match &self.recording.simulation {
-            Some(settings) => WindowOption::Simulated {
-                settings,
-                tsc_khz: self.read_tsc_khz(&memory)?,
-            },
+            Some(settings) => {
+                settings.write_machine(workspace.dir())?;
+                let tsc_khz = self.read_tsc_khz(&memory)?;
+                WindowOption::Simulated { settings, tsc_khz }
+            }
             None => WindowOption::Now,
         };
         let config = self.config(&memory, origin, window, &workspace);

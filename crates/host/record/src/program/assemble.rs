@@ -171,6 +171,7 @@ fn assemble_process(
     let was_cut_off = files.signal().is_some() || (!files.is_further && files.ending.was_cut_off);
     let program = map.program.as_ref();
     let run = RecordedRun {
+        host_window: None,
         simulated: None,
         seed: facts.recording.seed,
         complete: is_whole && !was_cut_off,

@@ -15,6 +15,7 @@ use relayout_report::Document;
 use relayout_report::documents::rates::rates_document;
 use relayout_report::text::rates::render_rates;
 use relayout_report::text::record::{idle_text, kernel_summary};
+use relayout_session::name_rates;
 use relayout_session::record::{KernelFiles, require_writable};
 
 use super::simulation::SimulationArgs;
@@ -272,7 +273,9 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
             print_text(&idle_text(&recorded.profile))?;
             return Ok(ExitStatus::Done);
         };
-        let document = rates_document(&recorded.profile.meta, &rates, &|pc| kernel.function_at(pc));
+        let naming = TerminalProgress::new(String::new());
+        let names = naming.finish_after(name_rates(&recorded.profile, &rates, &naming))?;
+        let document = rates_document(&recorded.profile.meta, &rates, &names);
         match args.simulation.json {
             true => print_text(&document.to_json()?)?,
             false => print_text(&render_rates(&document))?,

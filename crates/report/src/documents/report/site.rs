@@ -20,6 +20,15 @@ pub(crate) struct PositionDocument {
 }
 
 impl PositionDocument {
+    /// Returns the innermost function that is known.
+    pub(crate) fn innermost(&self) -> Option<&str> {
+        let inlined = self
+            .inlined
+            .as_deref()
+            .and_then(|names| names.rsplit(" > ").next());
+        inlined.or(self.function.as_deref())
+    }
+
     /// Returns the file with the line; `None` unless both are known.
     pub(crate) fn file_line(&self) -> Option<(&str, u32)> {
         self.file.as_deref().zip(self.line)

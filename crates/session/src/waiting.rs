@@ -1,0 +1,38 @@
+//! Names of what a guest in simulated time waited for, by its debug files.
+
+use relayout_advice::{NamedWaiting, ResolvedNames, name_waiting};
+use relayout_messages::{RecordingProgress, UserError};
+use relayout_profile::rates::SimulatedRates;
+use relayout_profile::{Addr, Profile, RunId};
+use relayout_resolve::ObjectKind;
+
+use crate::resolved_profile::resolve_read_profile;
+
+/// Names the lines, instructions and locks of a window. `profile` has its accesses as rows
+/// ([`SimulatedRates::fill_tables`]).
+///
+/// # Errors
+/// A debug file cannot be read, or is of another build.
+pub fn name_rates(
+    profile: &Profile,
+    rates: &SimulatedRates,
+    progress: &dyn RecordingProgress,
+) -> Result<NamedWaiting, UserError> {
+    resolve_read_profile(
+        profile,
+        &[],
+        progress,
+        |_| Ok(()),
+        |resolved, images| {
+            let cache_at = |addr: Addr| {
+                let object = resolved.resolution.object_at(RunId(0), addr)?;
+                match &object.kind {
+                    ObjectKind::Slab { cache } => Some(cache.clone()),
+                    _ => None,
+                }
+            };
+            let names = ResolvedNames::new(resolved, images);
+            Ok(name_waiting(rates, &names, &cache_at))
+        },
+    )
+}
