@@ -592,11 +592,18 @@ pub struct SimulatedMachineName {
     pub processor: String,
     /// Where the guest's CPUs were on it: `pack`, `spread`, or a list of threads.
     pub placement: String,
+    /// Members that were said to lie elsewhere: `dentry.d_lockref=own-line`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<String>,
 }
 
 impl std::fmt::Display for SimulatedMachineName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({})", self.key, self.placement)
+        write!(f, "{} ({})", self.key, self.placement)?;
+        match self.moves.as_slice() {
+            [] => Ok(()),
+            moves => write!(f, ", with {}", moves.join(" ")),
+        }
     }
 }
 

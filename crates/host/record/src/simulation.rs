@@ -9,10 +9,12 @@ use relayout_machine::{CpuPlacement, KnownMachine, MACHINES, PlacementError, fin
 use relayout_profile::SimulatedMachineName;
 use relayout_profile::rates::SimulatedRates;
 
-use crate::Error;
+use crate::{Error, MemberMove};
 
 /// File of the results in the folder of the recording.
 const RATES_FILE: &str = "rates";
+/// File in that folder that says where moved bytes lie.
+pub(crate) const LINES_FILE: &str = "lines";
 
 /// Machine and window of a guest in simulated time.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct SimulationSettings {
     pub warm_up: Duration,
     /// Simulated time of the window.
     pub length: Duration,
+    /// Members that are said to lie elsewhere.
+    pub moves: Vec<MemberMove>,
 }
 
 impl SimulationSettings {
@@ -52,6 +56,7 @@ impl SimulationSettings {
             placement,
             warm_up: Duration::from_micros(300),
             length: Duration::from_millis(5),
+            moves: Vec::new(),
         })
     }
 
@@ -61,13 +66,18 @@ impl SimulationSettings {
             key: self.machine.key.to_owned(),
             processor: self.machine.processor.to_owned(),
             placement: self.placement_text(","),
+            moves: self.moves.iter().map(MemberMove::to_string).collect(),
         }
     }
 
     /// Returns the plugin's options, for a guest whose time stamp counter has this frequency.
     pub(crate) fn plugin_options(&self, tsc_khz: u32) -> String {
+        let lines = match self.moves.is_empty() {
+            true => String::new(),
+            false => format!(",lines={LINES_FILE}"),
+        };
         format!(
-            "order=simulated,machine={},placement={},warm={},length={},tsc_khz={tsc_khz}",
+            "order=simulated,machine={},placement={},warm={},length={},tsc_khz={tsc_khz}{lines}",
             self.machine.key,
             self.placement_text("+"),
             self.warm_up.as_nanos(),
@@ -131,6 +141,11 @@ mod tests {
             "order=simulated,machine=rome-2s,placement=0+3,warm=300000,length=5000000,tsc_khz=2400000"
         );
         assert_eq!(settings.machine_name().to_string(), "rome-2s (0,3)");
+        let moves = vec!["dentry.d_op=8".parse().unwrap()];
+        let settings = SimulationSettings { moves, ..settings };
+        assert!(settings.plugin_options(0).ends_with(",lines=lines"));
+        let words = settings.machine_name().to_string();
+        assert_eq!(words, "rome-2s (0,3), with dentry.d_op=8");
     }
 
     #[test]

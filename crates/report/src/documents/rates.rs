@@ -28,6 +28,9 @@ pub struct RatesDocument {
     pub(crate) processor: String,
     /// Where the guest's CPUs were on it.
     pub(crate) placement: String,
+    /// Members that were said to lie elsewhere, as `--move` has them; absent if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) moves: Vec<String>,
     /// Seed of all that is drawn.
     pub(crate) seed: u64,
     /// Length of the window in nanoseconds of simulated time.
@@ -72,7 +75,7 @@ pub(crate) struct TimeShares {
 /// Waiting for a cache line.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct LineShare {
-    /// Address of its first byte, in hexadecimal.
+    /// Address of its first byte, in hexadecimal. Lines of moved members begin at 0x4000000000000000.
     pub(crate) address: String,
     /// Share of the time for which CPUs stood still for it.
     pub(crate) wait_percent: f64,
@@ -131,6 +134,7 @@ pub fn rates_document<'n>(
         machine: machine.key,
         processor: machine.processor,
         placement: machine.placement,
+        moves: machine.moves,
         seed: meta.runs.first().map_or(0, |run| run.seed),
         window_ns: window.length_ps / 1000,
         operations: window.operations,

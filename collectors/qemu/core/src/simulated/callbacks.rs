@@ -4,7 +4,7 @@ use std::arch::naked_asm;
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::Ordering::*;
 
-use relayout_machine::{LineAccess, LineAnswer, LineNumber, LineRequest, SimulatedTime};
+use relayout_machine::{LineAccess, LineAnswer, LineRequest, SimulatedTime};
 
 use super::operands::{BasedSegment, MemoryOperand};
 use super::seat::OrderedAccesses;
@@ -13,9 +13,6 @@ use super::{OWN_CPU, SimulatedGuest, SimulationPhase, WaitingPlace, guest};
 use crate::api::{self, PluginId};
 use crate::callbacks::{FIXMAP, KERNEL};
 use crate::registers::{FS_BASE, GS_BASE, RegisterReader};
-
-/// Bits of an address within its line.
-const LINE_BITS: u32 = 6;
 
 /// Defines a callback that calls a function with a third argument: the address to which it returns.
 macro_rules! callback_with_place {
@@ -199,7 +196,7 @@ impl SimulatedGuest {
         instruction: &AccessInstruction,
         place: WaitingPlace,
     ) -> Option<bool> {
-        let line = LineNumber(address >> LINE_BITS);
+        let line = self.moved_bytes.line_of(address);
         let rest_ps = instruction.rest_ps;
         let mut at = SimulatedTime(self.time_of(n) - rest_ps);
         // SAFETY: this thread has the turn.
@@ -242,7 +239,7 @@ impl SimulatedGuest {
                 state.tallies.misplaced += 1;
             }
         }
-        let line = LineNumber(vaddr >> LINE_BITS);
+        let line = self.moved_bytes.line_of(vaddr);
         let stored = match instruction.operands.first() {
             Some(operand) if operand.access != LineAccess::Load => operand.access,
             _ => LineAccess::Store,
