@@ -7,7 +7,8 @@ const struct workload *const workloads[] = {
     &execl_workload,       &fcopy_workload, &forkexec_workload, &mmap1_workload,
     &mntns_workload,       &open_close_workload,
     &page_fault2_workload, &pipe_workload,  &sock_workload,     &stat_workload,
-    &stat_one_workload,    &tlb_workload,  &tmpfs_workload,    NULL,
+    &stat_one_workload,    &syscall_workload, &tlb_workload,   &tmpfs_workload,
+    NULL,
 };
 
 const struct workload *workload_find(const char *name)

@@ -17,6 +17,7 @@ extern const struct workload pipe_workload;
 extern const struct workload sock_workload;
 extern const struct workload stat_workload;
 extern const struct workload stat_one_workload;
+extern const struct workload syscall_workload;
 extern const struct workload tlb_workload;
 extern const struct workload tmpfs_workload;
 

@@ -8,7 +8,7 @@ const EMPTY: u64 = u64::MAX;
 const FIRST_SLOTS: usize = 1 << 10;
 
 /// Table that grows and from which nothing is removed.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct IndexTable<V> {
     slots: Box<[(u64, V)]>,
     len: usize,

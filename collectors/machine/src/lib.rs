@@ -15,6 +15,7 @@
 extern crate alloc;
 
 mod amounts;
+mod byte_map;
 mod core_map;
 mod counts;
 mod cpu;
@@ -40,6 +41,7 @@ mod transfer;
 mod turn_order;
 mod wait_queue;
 
+pub use byte_map::{ByteMap, ByteMapError, MovedLayout, MovedObjects};
 pub use counts::{
     CpuActivity, CpuCounts, MachineCounts, RequestSiteCounts, RequestedAccessCounts,
     SharedLineCounts, TransferKind,

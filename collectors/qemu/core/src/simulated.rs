@@ -29,7 +29,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use relayout_machine::{SimulatedMachine, SimulatedTime};
+use relayout_machine::{ByteMap, SimulatedMachine, SimulatedTime};
 
 use self::cpu_clock::CpuClocks;
 use self::qemu_hooks::{GuestTime, QemuCpu, QemuFunctions, StoppedClocks};
@@ -112,6 +112,8 @@ pub struct SimulatedGuest {
     functions: QemuFunctions,
     clocks: CpuClocks,
     options: SimulationOptions,
+    /// Bytes that are said to lie elsewhere.
+    moved_bytes: ByteMap,
     sites: Mutex<SiteTable>,
     seats: Box<[CpuSeat]>,
     /// CPU that has the turn, or [`NOBODY`]: the keeper has it.

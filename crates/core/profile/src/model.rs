@@ -601,6 +601,9 @@ pub struct SimulatedMachineName {
     /// Rules with another value than the expected one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<SimulatedRule>,
+    /// Members that were said to lie elsewhere: `dentry.d_lockref=own-line`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<String>,
 }
 
 /// A rule of a simulated machine with its value.
@@ -631,7 +634,11 @@ impl std::fmt::Display for SimulatedMachineName {
             true => String::new(),
             false => format!("; {}", self.rules_text()),
         };
-        write!(f, "{}{digest} ({}{rules})", self.key, self.placement)
+        write!(f, "{}{digest} ({}{rules})", self.key, self.placement)?;
+        match self.moves.as_slice() {
+            [] => Ok(()),
+            moves => write!(f, ", with {}", moves.join(" ")),
+        }
     }
 }
 

@@ -96,6 +96,14 @@ pub enum Error {
     /// The guest cannot run in simulated time.
     #[error("the guest cannot run in simulated time: {0}")]
     Simulation(String),
+    /// Members cannot be said to lie elsewhere.
+    #[error("cannot move {requested}: {why}")]
+    Move {
+        /// The requested move.
+        requested: String,
+        /// The reason.
+        why: String,
+    },
     /// The results of a simulation are damaged.
     #[error("{} is damaged", .0.display())]
     Rates(PathBuf),

@@ -21,7 +21,7 @@ use crate::guest_program::{PackedProgram, ProgramWork};
 use crate::guest_snapshots::SnapshotStore;
 use crate::kernel_modules::ModulesToLoad;
 use crate::kernel_needs::require_support;
-use crate::memory::MemoryReaders;
+use crate::memory::{MemoryReaders, MovedTypes};
 use crate::outcome::RecordingOutcome;
 use crate::qemu::find_collector;
 use crate::workspace::{RecordingWorkspace, collector_options};
@@ -177,6 +177,10 @@ fn record_boot(
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
     }
+    let moved_types = match &recording.simulation {
+        Some(simulation) => MovedTypes::find(kernel, &simulation.moves)?,
+        None => MovedTypes::default(),
+    };
     let guest = ReadyGuest {
         recording,
         kernel_machine: kernel.machine,
@@ -189,6 +193,8 @@ fn record_boot(
         command_line: kernel_command_line(recording, kernel.machine),
         plugin_options: plugin_options(recording, kernel, &packed),
         has_marker: packed.has_marker,
+        readers: &readers,
+        moved_types,
         tsc_khz_address: kernel.image_offset(TSC_FREQUENCY),
         progress,
         interrupt,

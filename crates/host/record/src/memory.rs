@@ -12,6 +12,7 @@ mod frames;
 mod list;
 mod lookup;
 mod modules;
+mod moved_types;
 mod page_types;
 mod pages;
 mod paging;
@@ -33,6 +34,7 @@ use self::frames::PageFrames;
 use self::lookup::{KernelLookup, MissingItem};
 pub use self::modules::GuestModule;
 use self::modules::ModuleReader;
+pub use self::moved_types::{MemberMove, MovedTypes};
 use self::pages::{DescriptorReader, PageDescriptors, PageOwners, PageUseReader};
 use self::paging::{GuestMemory, PagingReader};
 use self::percpu::{ChunkReader, StaticDataReader};
@@ -178,6 +180,18 @@ impl MemoryReaders {
         }
         snapshot.sort();
         snapshot
+    }
+
+    /// Reads all slabs from the guest's memory. `None` if the kernel or its memory does not tell where they are.
+    pub fn read_slabs(&self, bytes: &[u8]) -> Option<Vec<RangeRow>> {
+        let memory = self.paging.as_ref().ok()?.open(bytes)?;
+        let (reader, slabs) = (self.descriptors.as_ref().ok()?, self.slabs.as_ref().ok()?);
+        let descriptor_bytes = reader.descriptor_bytes();
+        let areas = self.areas.read(&memory, descriptor_bytes)?;
+        let frames = PageFrames::new(&areas, areas.page_array?, descriptor_bytes);
+        let pages: Vec<u64> = frames.pages().collect();
+        let descriptors = PageDescriptors { frames, reader };
+        Some(slabs.ranges(&memory, &descriptors, RunId(0), &pages))
     }
 
     fn read_direct_map(

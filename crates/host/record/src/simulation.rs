@@ -9,10 +9,12 @@ use relayout_machine::{CpuPlacement, KnownMachine, MachineDescription, Placement
 use relayout_profile::rates::SimulatedRates;
 use relayout_profile::{SimulatedMachineName, SimulatedRule};
 
-use crate::Error;
+use crate::{Error, MemberMove};
 
 /// File of the results in the folder of the recording.
 const RATES_FILE: &str = "rates";
+/// File in that folder that says where moved bytes lie.
+pub(crate) const LINES_FILE: &str = "lines";
 
 /// File in that folder that tells the plugin of the machine.
 const MACHINE_FILE: &str = "machine";
@@ -53,6 +55,8 @@ pub struct SimulationSettings {
     pub warm_up: Duration,
     /// Simulated time of the window.
     pub length: Duration,
+    /// Members that are said to lie elsewhere.
+    pub moves: Vec<MemberMove>,
 }
 
 impl SimulationSettings {
@@ -78,6 +82,7 @@ impl SimulationSettings {
             placement,
             warm_up: Duration::from_micros(300),
             length: Duration::from_millis(5),
+            moves: Vec::new(),
         })
     }
 
@@ -95,6 +100,7 @@ impl SimulationSettings {
                     value,
                 })
                 .collect(),
+            moves: self.moves.iter().map(MemberMove::to_string).collect(),
         }
     }
 
@@ -107,8 +113,12 @@ impl SimulationSettings {
 
     /// Returns the plugin's options, for a guest whose time stamp counter has this frequency.
     pub(crate) fn plugin_options(&self, tsc_khz: u32) -> String {
+        let lines = match self.moves.is_empty() {
+            true => String::new(),
+            false => format!(",lines={LINES_FILE}"),
+        };
         format!(
-            "order=simulated,placement={},warm={},length={},tsc_khz={tsc_khz}",
+            "order=simulated,placement={},warm={},length={},tsc_khz={tsc_khz}{lines}",
             self.placement_text("+"),
             self.warm_up.as_nanos(),
             self.length.as_nanos(),
@@ -191,6 +201,10 @@ mod tests {
             settings.machine_name().to_string(),
             "rome-2s#12ab (0,3; upgrade=0.5, quantum=500)"
         );
+        settings.moves = vec!["dentry.d_op=8".parse().unwrap()];
+        assert!(settings.plugin_options(0).ends_with(",lines=lines"));
+        let words = settings.machine_name().to_string();
+        assert!(words.ends_with(", with dentry.d_op=8"), "{words}");
     }
 
     #[test]

@@ -95,9 +95,9 @@ impl GuestMemory {
         self.bytes
     }
 
-    /// Maps the memory as QEMU left it.
+    /// Maps the memory as QEMU left it, or as it was in a snapshot.
     pub fn map(&self) -> io::Result<Mmap> {
-        // SAFETY: QEMU has ended, and nobody else has the file.
+        // SAFETY: QEMU has ended or has not begun, and nobody else has the file.
         unsafe { Mmap::map(&self.file) }
     }
 }

@@ -157,6 +157,22 @@ fn rules_and_files_are_told_apart() {
     assert!(ended.stderr.contains("sapphire-rapids-2s#"), "{ended:?}");
 }
 
+/// A member that nobody writes may lie on any line; the counted reference costs less on one of its own.
+#[test]
+fn moved_members_change_what_they_should() {
+    let stand = stand();
+    let rate = |further: &str| {
+        let document = rates(&stand, &format!("--workload stat-one {further}"));
+        assert_eq!(document["order"]["order_breaks"], 0, "{document}");
+        document["operations_per_second"].as_f64().unwrap()
+    };
+    let before = rate("");
+    let null = rate("--move dentry.d_subdirs=own-line") / before;
+    assert!((null - 1.0).abs() < 0.02, "{null}");
+    let gain = rate("--move dentry.d_lockref=own-line") / before;
+    assert!(gain > 1.05, "{gain}");
+}
+
 #[test]
 fn refusals_say_why() {
     let stand = stand();
@@ -198,4 +214,13 @@ fn refusals_say_why() {
     );
     check("--placement spread", "--machine");
     check("--rates", "--machine");
+    check("--machine rome-2s --move dentry.d_op=8", "--rates");
+    check(
+        "--machine rome-2s --rates --move dentry=8",
+        "is none of TYPE.MEMBER=OFFSET",
+    );
+    check(
+        "--machine rome-2s --rates --move dentry.d_door=8",
+        "no member 'dentry.d_door'",
+    );
 }

@@ -39,6 +39,9 @@ pub struct RatesDocument {
     pub(crate) placement: String,
     /// Rules with another value than the expected one.
     pub(crate) rules: Vec<RuleValue>,
+    /// Members that were said to lie elsewhere, as `--move` has them; absent if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) moves: Vec<String>,
     /// Seed of all that is drawn.
     pub(crate) seed: u64,
     /// Length of the window in nanoseconds of simulated time.
@@ -113,7 +116,7 @@ pub(crate) struct LockShare {
 /// Waiting for a cache line.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct LineShare {
-    /// Address of its first byte, in hexadecimal.
+    /// Address of its first byte, in hexadecimal. Lines of moved members begin at 0x4000000000000000.
     pub(crate) address: String,
     /// Object on the line whose accesses waited most; null if it is unknown.
     pub(crate) object: Option<LineObject>,
@@ -202,6 +205,7 @@ pub fn rates_document(
         processor: machine.processor,
         placement: machine.placement,
         rules: machine.rules.into_iter().map(RuleValue::from).collect(),
+        moves: machine.moves,
         seed: meta.runs.first().map_or(0, |run| run.seed),
         window_ns: window.length_ps / 1000,
         operations: window.operations,

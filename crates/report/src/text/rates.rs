@@ -51,6 +51,7 @@ fn head(document: &RatesDocument) -> String {
         processor,
         placement,
         rules,
+        moves,
         seed,
         ..
     } = document;
@@ -68,10 +69,14 @@ fn head(document: &RatesDocument) -> String {
         Some(problem) => format!("ended early: {problem}\n"),
         None => String::new(),
     };
+    let moves = match moves.as_slice() {
+        [] => String::new(),
+        moves => format!("as if moved: {}\n", moves.join(", ")),
+    };
     format!(
         "{workload} on {cpus} CPUs of Linux {release}: {rate}, simulated\n\
          {} in {milliseconds:.2} ms, seed {seed}\n\
-         line latencies of {processor} ({machine}, {placement}); no core, no caches' size{rules}\n{problem}\n",
+         line latencies of {processor} ({machine}, {placement}); no core, no caches' size{rules}\n{moves}{problem}\n",
         counted(document.operations, "operation"),
     )
 }

@@ -12,8 +12,6 @@ use super::SimulatedGuest;
 use crate::api;
 use crate::callbacks::{FIXMAP, KERNEL};
 
-/// Bits of an address within its line.
-const LINE_BITS: u32 = 6;
 /// Bits of an address within its page.
 const PAGE_BITS: u32 = 12;
 /// Start of the direct map, of x86-64 kernels from 4.20 on that use four levels of page tables and were
@@ -70,7 +68,7 @@ impl SimulatedGuest {
             FIXMAP.. => return None,
             _ => vaddr,
         };
-        Some(LineNumber(address >> LINE_BITS))
+        Some(self.moved_bytes.line_of(address))
     }
 
     /// Returns the line of an address that CPU `n` has accessed, in the callback of that access.
@@ -81,7 +79,7 @@ impl SimulatedGuest {
         }
         let place = DIRECT_MAP.checked_add(physical_address(info, vaddr)?)?;
         self.seats[n].program_pages.note(vaddr, place);
-        Some(LineNumber(place >> LINE_BITS))
+        Some(self.moved_bytes.line_of(place))
     }
 }
 

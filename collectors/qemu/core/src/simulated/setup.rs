@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, OnceLock};
 
 use relayout_machine::{
-    CpuPlacement, MachineDescription, MachineSetup, SimulatedMachine, SimulatedTime,
+    ByteMap, CpuPlacement, MachineDescription, MachineSetup, SimulatedMachine, SimulatedTime,
 };
 
 use super::cpu_clock::CpuClocks;
@@ -41,6 +41,8 @@ pub struct SimulationOptions {
     pub length_ps: u64,
     /// Frequency of the guest's time stamp counter.
     pub tsc_khz: u64,
+    /// File in the folder of the recording that says where moved bytes lie.
+    pub lines: Option<String>,
 }
 
 impl Default for SimulationOptions {
@@ -51,6 +53,7 @@ impl Default for SimulationOptions {
             warm_ps: 300_000_000,
             length_ps: 1_000_000_000,
             tsc_khz: TSC_KHZ,
+            lines: None,
         }
     }
 }
@@ -73,10 +76,22 @@ impl SimulationOptions {
             "locked" => self.costs.locked = picoseconds()?,
             "pause" => self.costs.pause = picoseconds()?,
             "tsc_khz" => self.tsc_khz = value.parse().ok()?,
+            "lines" if !value.contains('/') => self.lines = Some(value.to_owned()),
             _ => return None,
         }
         Some(())
     }
+}
+
+/// Reads where moved bytes lie; without a file, no byte is moved.
+fn read_moved_bytes(folder: &Path, file: Option<&str>) -> Result<ByteMap, String> {
+    let Some(file) = file else {
+        return Ok(ByteMap::default());
+    };
+    let path = folder.join(file);
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    ByteMap::parse(&text).ok_or_else(|| format!("{} is damaged", path.display()))
 }
 
 fn parse_placement(text: &str) -> Option<CpuPlacement> {
@@ -112,6 +127,7 @@ pub fn install_simulation(
         cpus: places,
         seed: plugin.options.seed,
     };
+    let moved_bytes = read_moved_bytes(&plugin.options.dir, options.lines.as_deref())?;
     let guest = set_guest(SimulatedGuest {
         plugin,
         functions: QemuFunctions::find()?,
@@ -134,6 +150,7 @@ pub fn install_simulation(
         order_breaks: AtomicU64::new(0),
         keeper: KeeperBell::default(),
         options: options.clone(),
+        moved_bytes,
     });
     guest.start_keeper()
 }
@@ -165,6 +182,22 @@ mod tests {
     }
 
     #[test]
+    fn moved_bytes_come_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            std::fs::write(folder.path().join("lines"), text).unwrap();
+            read_moved_bytes(folder.path(), Some("lines"))
+        };
+        let map = read("layout 64\nmove 8 8 64\nobjects 0x10000 64 1\n").unwrap();
+        assert_ne!(map.line_of(0x10008), map.line_of(0x10000));
+        assert_eq!(map.line_of(0x10010), map.line_of(0x10000));
+        assert!(read("layout").unwrap_err().contains("is damaged"));
+        assert!(read_moved_bytes(folder.path(), Some("other")).is_err());
+        let none = read_moved_bytes(folder.path(), None);
+        assert_eq!(none, Ok(ByteMap::default()));
+    }
+
+    #[test]
     fn refuses_nonsense() {
         for bad in [
             "warm=-1",
@@ -172,6 +205,7 @@ mod tests {
             "placement=near",
             "tsc_khz=x",
             "length=1e13",
+            "lines=../lines",
         ] {
             assert_eq!(parse(bad), None, "{bad}");
         }

@@ -17,7 +17,9 @@ use crate::guest_disks::GuestDisks;
 use crate::guest_snapshots::{
     GuestIdentity, NewSnapshot, SavedMachine, SnapshotRequest, SnapshotStore, file_content,
 };
+use crate::memory::{MemoryReaders, MovedTypes};
 use crate::qemu::{MachineOrigin, QemuConfig, QemuMachine, machine_arguments, path_option};
+use crate::simulation::LINES_FILE;
 use crate::workspace::{GuestMemory, RecordingWorkspace};
 use crate::{Error, GuestMachine, QemuCollector, SimulationSettings};
 
@@ -47,6 +49,10 @@ pub struct ReadyGuest<'g> {
     pub plugin_options: String,
     /// The user's program has markers.
     pub has_marker: bool,
+    /// Readers of the kernel's memory.
+    pub readers: &'g MemoryReaders,
+    /// Types whose members are said to lie elsewhere.
+    pub moved_types: MovedTypes,
     /// Where the guest's memory has the frequency of its time stamp counter, in bytes from its start.
     pub tsc_khz_address: Option<u64>,
     pub progress: &'g dyn RecordingProgress,
@@ -76,6 +82,11 @@ fn are_known(arguments: &[String]) -> bool {
     arguments.chunks(2).all(is_known)
 }
 
+/// Returns true if another start of the guest would end likewise.
+fn is_final(error: &Error) -> bool {
+    matches!(error, Error::Interrupted | Error::Move { .. })
+}
+
 /// Event that opens the window, as the plugin's option names it.
 #[derive(Clone, Copy)]
 enum WindowOption<'s> {
@@ -103,7 +114,7 @@ impl ReadyGuest<'_> {
         match self.start_from_kept(store, &request) {
             Ok(Some(started)) => return Ok(started),
             Ok(None) => {}
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) if is_final(&error) => return Err(error),
             Err(error) => {
                 self.progress.warn(&format!(
                     "the snapshot of this guest is removed: {}",
@@ -228,7 +239,7 @@ impl ReadyGuest<'_> {
         let started =
             match self.restore(&saved, memory, RecordingWorkspace::create_in(self.folder)?) {
                 Ok(started) => started,
-                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                Err(error) if is_final(&error) => return Err(error),
                 Err(error) => return self.boot_without(&error.first_line()),
             };
         if let Err(error) = completed.and_then(|()| store.keep(request, snapshot)) {
@@ -265,6 +276,9 @@ impl ReadyGuest<'_> {
             }
             None => WindowOption::Now,
         };
+        if !self.moved_types.is_empty() {
+            self.write_moved_bytes(&memory, &workspace)?;
+        }
         let config = self.config(&memory, origin, window, &workspace);
         let mut machine = QemuMachine::start(&config, &workspace)?;
         machine.restore_state(&saved.state, self.interrupt)?;
@@ -293,6 +307,20 @@ impl ReadyGuest<'_> {
             0 => Err(unknown()),
             khz => Ok(khz),
         }
+    }
+
+    /// Writes where the bytes of the objects lie that are in the guest's memory.
+    fn write_moved_bytes(
+        &self,
+        memory: &GuestMemory,
+        workspace: &RecordingWorkspace,
+    ) -> Result<(), Error> {
+        let unread = |error| Error::Simulation(format!("its memory cannot be read: {error}"));
+        let memory = memory.map().map_err(unread)?;
+        let map = self.moved_types.map_objects(self.readers, &memory)?;
+        let path = workspace.file_path(LINES_FILE);
+        fs::write(&path, map.to_string()).map_err(cannot("write", &path))?;
+        Ok(())
     }
 
     /// Lets the plugin take over the clocks of the machine, which stands still.

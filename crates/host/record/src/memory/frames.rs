@@ -23,6 +23,12 @@ impl PageFrames {
         }
     }
 
+    /// Addresses of all pages.
+    pub fn pages(&self) -> impl Iterator<Item = u64> + use<> {
+        let base = self.direct_map_base;
+        (0..self.physical_bytes / PAGE_BYTES).map(move |number| base + number * PAGE_BYTES)
+    }
+
     /// Descriptor of the page that has `address`, which is in the direct map.
     pub fn descriptor(&self, address: u64) -> Option<u64> {
         let offset = address.checked_sub(self.direct_map_base)?;

@@ -3,6 +3,8 @@
 //! Kernels differ in what they have. A reader asks for what it follows, and is left out where
 //! something is missing.
 
+use std::ops::Range;
+
 use relayout_layout::dwarf::DwarfTypeLoader;
 use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
 
@@ -61,6 +63,19 @@ impl<'k, 'a> KernelLookup<'k, 'a> {
             find_member(types, types.aggregate(id)?, member).map(|(offset, _)| offset)
         })
         .ok_or_else(|| MissingItem(format!("member '{name}.{member}'")))
+    }
+
+    /// Returns the bytes of a member, which is given by its path: `d_name.hash`.
+    pub fn member_extent(&mut self, name: &str, path: &str) -> Result<Range<u64>, MissingItem> {
+        self.find_definition(name, |types, id| {
+            let (mut start, mut ty) = (0, id);
+            for member in path.split('.') {
+                let (offset, inner) = find_member(types, types.aggregate(ty)?, member)?;
+                (start, ty) = (start + offset, inner);
+            }
+            Some(start..start + types.size_of(ty)?)
+        })
+        .ok_or_else(|| MissingItem(format!("member '{name}.{path}'")))
     }
 
     /// Returns the size of a member, also within anonymous structs and unions.

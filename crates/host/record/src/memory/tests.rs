@@ -101,6 +101,37 @@ fn a_slab_is_found_by_any_of_its_pages() {
 }
 
 #[test]
+fn objects_of_a_type_are_in_the_cache_of_their_size() {
+    let (elf, store) = (compile_guest(&[]), SectionStore::default());
+    let kernel = kernel(&elf, &store);
+    let (memory, readers) = (physical_memory(&kernel), MemoryReaders::find(&kernel));
+    let map = |moves: &[&str]| {
+        let moves: Vec<MemberMove> = moves.iter().map(|text| text.parse().unwrap()).collect();
+        MovedTypes::find(&kernel, &moves)?.map_objects(&readers, &memory)
+    };
+    let first = page(40) + 8;
+    let moves = ["task_slot.uses.second=64", "task_slot@64..72=own-line"];
+    let found = map(&moves).unwrap();
+    // Offsets of both moves are those of the kernel's layout.
+    let said = |offset: u64| found.said_address(first + 41 * 192 + offset);
+    assert_eq!(said(8), first + 41 * 192 + 64);
+    assert!(said(64) < first, "a line of its own: {:#x}", said(64));
+    assert_eq!(said(192 + 8), first + 42 * 192 + 8, "behind the slab");
+
+    let refused = |text: &str, expect: &str| {
+        let error = map(&[text]).unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}");
+    };
+    refused(
+        "door.handle=8",
+        "cannot move door.handle=8: the kernel's debug information has no type 'door'",
+    );
+    refused("task_slot.third=8", "no member 'task_slot.third'");
+    refused("task_slot.uses=16", "among the 136 of an object");
+    refused("kmem_cache.name=0", "no slab cache has objects of the");
+}
+
+#[test]
 fn per_cpu_memory_is_static_data_and_units_of_chunks() {
     // A page of the first chunk on CPU 0, and one of the other on CPU 1.
     let touched = [CHUNKS + 0x1000, CHUNKS + 0x1_7000];

@@ -76,6 +76,7 @@ struct slab { word flags; struct list_head list; struct kmem_cache *slab_cache; 
 #endif
 
 struct kmem_cache task_cache = { 192, 136, "task_cache", 8 };
+struct task_slot { word first; struct { word second, rest[15]; } uses; } unused_slot;
 
 /* Files. */
 

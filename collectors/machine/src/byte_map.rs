@@ -1,0 +1,274 @@
+//! Bytes that are said to lie elsewhere: objects with another layout, in a guest whose memory stays as it is.
+//!
+//! [`ByteMap::line_of`] says on which line a byte lies. The caller asks it for the first byte of each access, and the
+//! whole access counts to that line: if moved bytes begin in its middle, they are not seen.
+//!
+//! ```
+//! use relayout_machine::{ByteMap, LineNumber, MovedLayout, MovedObjects};
+//!
+//! let mut layout = MovedLayout::new(192).expect("192 bytes are not too many");
+//! layout.move_bytes(88..96, 128).expect("both are in the object");
+//! let objects = MovedObjects { first: 0x10000, stride: 192, count: 21 };
+//! let map = ByteMap::new(vec![(layout, vec![objects])]).expect("the objects do not overlap");
+//! assert_eq!(map.line_of(0x10000 + 88), LineNumber((0x10000 + 128) / 64));
+//! assert_eq!(map.line_of(0x10000 + 80), LineNumber((0x10000 + 80) / 64));
+//! // Each map has a text, from which it can be read back.
+//! assert_eq!(ByteMap::parse(&map.to_string()), Some(map));
+//! ```
+
+mod layout;
+mod text;
+
+use alloc::vec::Vec;
+
+pub use self::layout::MovedLayout;
+use crate::index_table::IndexTable;
+use crate::request::LineNumber;
+
+const LINE_BYTES: u64 = 64;
+const PAGE_BYTES: u64 = 4096;
+
+/// First address of the lines that objects have for themselves. On no machine is there memory.
+const OWN_LINES: u64 = 1 << 62;
+/// Most bytes of these lines.
+const OWN_BYTES_MAX: u64 = 1 << 61;
+/// Lines that a processor may fetch together.
+const PAIR_BYTES: u64 = 2 * LINE_BYTES;
+/// Most pages with moved objects: 16 GiB.
+const PAGES_MAX: u64 = 1 << 22;
+
+/// Objects of the same layout, at equal distances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MovedObjects {
+    /// Address of the first one.
+    pub first: u64,
+    /// Bytes from the beginning of one to that of the next.
+    pub stride: u64,
+    /// Number of objects.
+    pub count: u64,
+}
+
+impl MovedObjects {
+    fn end(&self) -> Option<u64> {
+        self.first.checked_add(self.stride.checked_mul(self.count)?)
+    }
+}
+
+/// Reason for which a map cannot be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ByteMapError {
+    /// An object is empty or too large.
+    ObjectSize,
+    /// A byte or position is outside of its object.
+    OutsideOfObject,
+    /// An object has too many lines for itself.
+    OwnLines,
+    /// Two bytes of an object have the same position.
+    SamePosition,
+    /// Objects are closer than their size, or lie where no memory is, or there are none.
+    ObjectPlaces,
+    /// Objects overlap others.
+    Overlap,
+    /// The objects lie on too many pages.
+    TooManyPages,
+}
+
+/// Objects with their layout, as they are looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct MovedArea {
+    objects: MovedObjects,
+    end: u64,
+    /// Index of the layout.
+    layout: u32,
+    /// Address of the first object's own lines.
+    own_lines: u64,
+    /// Bytes from an object's own lines to the next one's.
+    own_stride: u64,
+}
+
+impl MovedArea {
+    fn said_address(&self, address: u64, layout: &MovedLayout) -> u64 {
+        let within = address - self.objects.first;
+        let (number, offset) = (within / self.objects.stride, within % self.objects.stride);
+        let bytes = u64::from(layout.bytes());
+        if offset >= bytes {
+            return address;
+        }
+        let position = u64::from(layout.position(offset as u32));
+        match position.checked_sub(bytes) {
+            None => address - offset + position,
+            Some(in_own) => self.own_lines + number * self.own_stride + in_own,
+        }
+    }
+}
+
+/// Map from addresses to those at which bytes are said to lie. No two bytes are said to lie at the same one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ByteMap {
+    layouts: Vec<MovedLayout>,
+    /// By address. They do not overlap.
+    areas: Vec<MovedArea>,
+    /// First area that reaches into each page.
+    pages: IndexTable<u32>,
+    /// Address of the first object, and the bytes to the end of the last.
+    first: u64,
+    span: u64,
+}
+
+impl Default for ByteMap {
+    /// Makes a map that leaves all bytes where they are.
+    fn default() -> Self {
+        Self {
+            layouts: Vec::new(),
+            areas: Vec::new(),
+            pages: IndexTable::new(),
+            first: 0,
+            span: 0,
+        }
+    }
+}
+
+impl ByteMap {
+    /// Makes a map of layouts, each with its objects.
+    ///
+    /// # Errors
+    /// Objects overlap, are smaller than their layout, or are too many.
+    pub fn new(layouts: Vec<(MovedLayout, Vec<MovedObjects>)>) -> Result<Self, ByteMapError> {
+        let mut map = Self::default();
+        let mut own_lines = OWN_LINES;
+        for (layout, mut all_objects) in layouts {
+            all_objects.sort_unstable_by_key(|objects| objects.first);
+            let own_stride = u64::from(layout.own_bytes()).next_multiple_of(PAIR_BYTES);
+            for objects in all_objects {
+                let end = objects.end().filter(|&end| {
+                    objects.count > 0
+                        && objects.stride >= layout.bytes().into()
+                        && (end <= OWN_LINES || objects.first >= OWN_LINES + OWN_BYTES_MAX)
+                });
+                map.areas.push(MovedArea {
+                    objects,
+                    end: end.ok_or(ByteMapError::ObjectPlaces)?,
+                    layout: map.layouts.len() as u32,
+                    own_lines,
+                    own_stride,
+                });
+                // The pages below limit the number of objects, and so this sum.
+                own_lines = own_lines.saturating_add(own_stride.saturating_mul(objects.count));
+            }
+            map.layouts.push(layout);
+        }
+        map.areas.sort_by_key(|area| area.objects.first);
+        map.index_pages()?;
+        Ok(map)
+    }
+
+    fn index_pages(&mut self) -> Result<(), ByteMapError> {
+        let overlaps = |pair: &[MovedArea]| pair[0].end > pair[1].objects.first;
+        if self.areas.windows(2).any(overlaps) {
+            return Err(ByteMapError::Overlap);
+        }
+        let mut pages = 0;
+        for (index, area) in (0..).zip(&self.areas) {
+            let [first, last] = [area.objects.first, area.end - 1].map(|at| at / PAGE_BYTES);
+            pages += last - first + 1;
+            if pages > PAGES_MAX {
+                return Err(ByteMapError::TooManyPages);
+            }
+            for page in first..=last {
+                self.pages.get_or_insert(page, index);
+            }
+        }
+        if let (Some(first), Some(last)) = (self.areas.first(), self.areas.last()) {
+            self.first = first.objects.first;
+            self.span = last.end - self.first;
+        }
+        Ok(())
+    }
+
+    /// Returns the line on which the byte at an address is said to lie.
+    #[inline]
+    pub fn line_of(&self, address: u64) -> LineNumber {
+        LineNumber(self.said_address(address) / LINE_BYTES)
+    }
+
+    /// Returns the address at which the byte at `address` is said to lie.
+    #[inline]
+    pub fn said_address(&self, address: u64) -> u64 {
+        if address.wrapping_sub(self.first) >= self.span {
+            return address;
+        }
+        self.find_area(address).map_or(address, |area| {
+            area.said_address(address, &self.layouts[area.layout as usize])
+        })
+    }
+
+    /// Returns the objects that have the byte at an address.
+    fn find_area(&self, address: u64) -> Option<&MovedArea> {
+        let first = self.pages.get(address / PAGE_BYTES)?;
+        let areas = self.areas[first as usize..].iter();
+        let mut begun = areas.take_while(|area| area.objects.first <= address);
+        begun.find(|area| address < area.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::{ByteMap, ByteMapError, MovedLayout, MovedObjects, OWN_LINES};
+
+    const BASE: u64 = 0xffff_8880_0000_1000;
+
+    fn objects(first: u64, stride: u64, count: u64) -> MovedObjects {
+        MovedObjects {
+            first,
+            stride,
+            count,
+        }
+    }
+
+    fn own_line_at_8(bytes: u32) -> MovedLayout {
+        let mut layout = MovedLayout::new(bytes).unwrap();
+        layout.move_bytes(8..16, layout.next_own_line()).unwrap();
+        layout
+    }
+
+    #[test]
+    fn objects_have_own_lines_in_pairs_of_their_own() {
+        let layout = own_line_at_8(48);
+        let areas = vec![objects(BASE, 64, 2), objects(BASE + 0x4000, 64, 1)];
+        let map = ByteMap::new(vec![(layout, areas)]).unwrap();
+        let said: Vec<u64> = [8, 15, 16, 72, 0x4008, 0x4048, 63]
+            .map(|offset| map.said_address(BASE + offset))
+            .into();
+        let expect = [
+            OWN_LINES,
+            OWN_LINES + 7,
+            BASE + 16,
+            OWN_LINES + 128,
+            OWN_LINES + 256,
+            BASE + 0x4048, // behind the last object
+            BASE + 63,     // between two objects
+        ];
+        assert_eq!(said, expect);
+    }
+
+    #[test]
+    fn refuses_places_that_cannot_be() {
+        let check = |areas: Vec<MovedObjects>, expect| {
+            let made = ByteMap::new(vec![(own_line_at_8(64), areas)]);
+            assert_eq!(made.unwrap_err(), expect);
+        };
+        use ByteMapError::*;
+        check(vec![objects(BASE, 32, 1)], ObjectPlaces);
+        check(vec![objects(BASE, 64, 0)], ObjectPlaces);
+        check(vec![objects(OWN_LINES - 64, 64, 2)], ObjectPlaces);
+        check(vec![objects(u64::MAX - 64, 64, 2)], ObjectPlaces);
+        check(
+            vec![objects(BASE, 64, 2), objects(BASE + 64, 64, 2)],
+            Overlap,
+        );
+        check(vec![objects(BASE, 64, 1 << 40)], TooManyPages);
+    }
+}

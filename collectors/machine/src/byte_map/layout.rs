@@ -1,0 +1,191 @@
+//! Layouts of objects in which bytes have other positions.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::byte_map::{ByteMapError, LINE_BYTES};
+
+/// Most bytes of an object, and of the lines that it has for itself.
+const BYTES_MAX: u32 = 1 << 16;
+
+/// Positions of the bytes of an object. Those from the object's size on are in lines of its own, which begin there.
+///
+/// ```
+/// use relayout_machine::MovedLayout;
+///
+/// let mut layout = MovedLayout::new(192).expect("192 bytes are not too many");
+/// layout.move_bytes(88..96, 128).expect("both are in the object");
+/// assert_eq!((layout.position(88), layout.position(128)), (128, 88));
+/// layout.move_bytes(0..8, layout.next_own_line()).expect("there is room");
+/// assert_eq!(layout.position(4), 192 + 4);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MovedLayout {
+    /// Position of each byte. No two are the same.
+    positions: Vec<u32>,
+}
+
+impl MovedLayout {
+    /// Makes the layout of an object whose bytes are where they are.
+    ///
+    /// # Errors
+    /// The object is empty, or has more than 64 KiB.
+    pub fn new(bytes: u32) -> Result<Self, ByteMapError> {
+        if bytes == 0 || bytes > BYTES_MAX {
+            return Err(ByteMapError::ObjectSize);
+        }
+        Ok(Self {
+            positions: (0..bytes).collect(),
+        })
+    }
+
+    /// Bytes of the object.
+    pub fn bytes(&self) -> u32 {
+        self.positions.len() as u32
+    }
+
+    /// Bytes of the lines that the object has for itself.
+    pub fn own_bytes(&self) -> u32 {
+        let end = { self.positions.iter() }.fold(self.bytes(), |end, &at| end.max(at + 1));
+        (end - self.bytes()).next_multiple_of(LINE_BYTES as u32)
+    }
+
+    /// Returns the position of the byte at an offset in the object.
+    #[inline]
+    pub fn position(&self, offset: u32) -> u32 {
+        self.positions[offset as usize]
+    }
+
+    /// Returns the position of the first line that the object could have for itself and does not use.
+    pub fn next_own_line(&self) -> u32 {
+        self.bytes() + self.own_bytes()
+    }
+
+    /// Moves bytes to other positions in the object, or in its own lines. Bytes that have those positions take the free
+    /// ones, in order.
+    ///
+    /// # Errors
+    /// A byte is outside of the object, or a position is, and not in its own lines.
+    pub fn move_bytes(&mut self, moved: Range<u32>, to: u32) -> Result<(), ByteMapError> {
+        self.require_inside(&moved)?;
+        let end = to.saturating_add(moved.end - moved.start);
+        if end > self.bytes() + BYTES_MAX {
+            return Err(ByteMapError::OwnLines);
+        }
+        if to < self.bytes() {
+            self.require_inside(&(to..end))?;
+        }
+        for (offset, target) in moved.zip(to..) {
+            let left = self.position(offset);
+            if let Some(other) = self.positions.iter().position(|&at| at == target) {
+                self.positions[other] = left;
+            }
+            self.positions[offset as usize] = target;
+        }
+        Ok(())
+    }
+
+    fn require_inside(&self, bytes: &Range<u32>) -> Result<(), ByteMapError> {
+        let is_inside = bytes.start < bytes.end && bytes.end <= self.bytes();
+        is_inside.then_some(()).ok_or(ByteMapError::OutsideOfObject)
+    }
+
+    /// Returns the stretches of bytes that are moved, each with the position of its first byte.
+    pub(super) fn moved_runs(&self) -> Vec<(Range<u32>, u32)> {
+        let mut runs: Vec<(Range<u32>, u32)> = Vec::new();
+        for (offset, &position) in (0..).zip(&self.positions) {
+            if position == offset {
+                continue;
+            }
+            match runs.last_mut() {
+                Some((run, first))
+                    if run.end == offset && *first + (offset - run.start) == position =>
+                {
+                    run.end += 1;
+                }
+                _ => runs.push((offset..offset + 1, position)),
+            }
+        }
+        runs
+    }
+
+    /// Moves the runs of [`Self::moved_runs`].
+    ///
+    /// # Errors
+    /// A byte is outside of the object, or two would have the same position.
+    pub(super) fn with_runs(mut self, runs: &[(Range<u32>, u32)]) -> Result<Self, ByteMapError> {
+        let end_max = self.bytes() + BYTES_MAX;
+        for (run, first) in runs {
+            self.require_inside(run)?;
+            let end = first.checked_add(run.end - run.start);
+            if end.is_none_or(|end| end > end_max) {
+                return Err(ByteMapError::OwnLines);
+            }
+            for (offset, position) in run.clone().zip(*first..) {
+                self.positions[offset as usize] = position;
+            }
+        }
+        let mut sorted = self.positions.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        match sorted.len() == self.positions.len() {
+            true => Ok(self),
+            false => Err(ByteMapError::SamePosition),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+    use core::ops::Range;
+
+    use super::MovedLayout;
+    use crate::byte_map::ByteMapError;
+
+    /// Positions of all bytes after moves.
+    fn positions(bytes: u32, moves: &[(Range<u32>, Option<u32>)]) -> Vec<u32> {
+        let mut layout = MovedLayout::new(bytes).unwrap();
+        for (moved, to) in moves {
+            match to {
+                Some(to) => layout.move_bytes(moved.clone(), *to),
+                None => layout.move_bytes(moved.clone(), layout.next_own_line()),
+            }
+            .unwrap();
+        }
+        (0..bytes).map(|offset| layout.position(offset)).collect()
+    }
+
+    #[test]
+    fn moved_bytes_take_the_place_of_others() {
+        assert_eq!(positions(8, &[(0..2, Some(6))]), [6, 7, 2, 3, 4, 5, 0, 1]);
+        // Overlapping: what stood behind comes before.
+        assert_eq!(positions(8, &[(1..5, Some(3))]), [0, 3, 4, 5, 6, 1, 2, 7]);
+        assert_eq!(positions(8, &[(3..7, Some(1))]), [0, 5, 6, 1, 2, 3, 4, 7]);
+        assert_eq!(positions(4, &[(0..4, Some(0))]), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn own_lines_follow_each_other() {
+        let twice = [(1..3, None), (0..1, None)];
+        assert_eq!(positions(4, &twice), [4 + 64, 4, 5, 3]);
+        // What is moved again leaves its line.
+        assert_eq!(positions(4, &[(0..1, None), (0..1, Some(2))]), [2, 1, 4, 3]);
+    }
+
+    #[test]
+    fn refuses_what_is_outside() {
+        let mut layout = MovedLayout::new(8).unwrap();
+        let outside = Err(ByteMapError::OutsideOfObject);
+        assert_eq!(layout.move_bytes(4..9, 0), outside);
+        assert_eq!(layout.move_bytes(0..2, 7), outside);
+        assert_eq!(layout.move_bytes(7..9, 8), outside);
+        assert_eq!(
+            layout.move_bytes(0..2, u32::MAX),
+            Err(ByteMapError::OwnLines)
+        );
+        assert_eq!(layout.move_bytes(3..3, 0), outside);
+        assert_eq!(MovedLayout::new(0), Err(ByteMapError::ObjectSize));
+        assert_eq!(MovedLayout::new(u32::MAX), Err(ByteMapError::ObjectSize));
+    }
+}
