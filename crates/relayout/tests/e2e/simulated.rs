@@ -148,7 +148,7 @@ fn rules_and_files_are_told_apart() {
         assert_eq!(same[field], without[field], "{field}");
     }
     assert!(same["digest"].is_string(), "{same}");
-    for (out, words) in [("table", WORDS), ("file", &words)] {
+    for (out, words) in [("table", WORDS), ("file", words.as_str())] {
         let ended = stand.run(&format!("{words} --workload stat-one -o {out}"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
