@@ -9,7 +9,7 @@ use relayout_machine::{CpuPlacement, KnownMachine, MACHINES, PlacementError, fin
 use relayout_profile::SimulatedMachineName;
 use relayout_profile::rates::SimulatedRates;
 
-use crate::{Error, MemberMove};
+use crate::{Error, RequestedMove};
 
 /// File of the results in the folder of the recording.
 const RATES_FILE: &str = "rates";
@@ -26,7 +26,7 @@ pub struct SimulationSettings {
     /// Simulated time of the window.
     pub length: Duration,
     /// Members that are said to lie elsewhere.
-    pub moves: Vec<MemberMove>,
+    pub moves: Vec<RequestedMove>,
 }
 
 impl SimulationSettings {
@@ -66,7 +66,7 @@ impl SimulationSettings {
             key: self.machine.key.to_owned(),
             processor: self.machine.processor.to_owned(),
             placement: self.placement_text(","),
-            moves: self.moves.iter().map(MemberMove::to_string).collect(),
+            moves: self.moves.iter().map(RequestedMove::to_string).collect(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
-use relayout_record::{Error, MemberMove, SimulationSettings};
+use relayout_record::{Error, RequestedMove, SimulationSettings};
 
 use crate::arguments;
 use crate::complete;
@@ -29,10 +29,11 @@ pub struct SimulationArgs {
     /// Write no profile, and print operations a second, and where CPUs stand still
     #[arg(long, requires = "machine", conflicts_with_all = ["output", "repeat", "idle"])]
     pub rates: bool,
-    /// Say that members of all objects of a type in slabs lie elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
-    /// =own-line, or TYPE@FROM..TO=own-line for bytes; may be given more than once
+    /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
+    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache; may be given more
+    /// than once
     #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
-    moves: Vec<MemberMove>,
+    moves: Vec<RequestedMove>,
     /// Print the rates as JSON
     #[arg(long, requires = "rates")]
     pub json: bool,
