@@ -20,7 +20,7 @@ use super::{ByteMap, MovedLayout, MovedObjects};
 const TEXT_MAX: usize = 1 << 25;
 
 /// A layout as it is read.
-struct LayoutText {
+struct MovedLayoutText {
     bytes: u32,
     moves: Vec<(Range<u32>, u32)>,
     objects: Vec<MovedObjects>,
@@ -32,14 +32,14 @@ impl ByteMap {
         if text.len() > TEXT_MAX {
             return None;
         }
-        let mut layouts: Vec<LayoutText> = Vec::new();
+        let mut layouts: Vec<MovedLayoutText> = Vec::new();
         for line in text.lines() {
             let (kind, numbers) = line.split_once(' ')?;
             let numbers: Vec<u64> = { numbers.split(' ') }
                 .map(parse_number)
                 .collect::<Option<_>>()?;
             match (kind, numbers.as_slice()) {
-                ("layout", &[bytes]) => layouts.push(LayoutText {
+                ("layout", &[bytes]) => layouts.push(MovedLayoutText {
                     bytes: u32::try_from(bytes).ok()?,
                     moves: Vec::new(),
                     objects: Vec::new(),

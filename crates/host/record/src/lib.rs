@@ -43,7 +43,7 @@ pub use guest_snapshots::SnapshotStore;
 pub use kernel::GuestKernel;
 pub use kernel_modules::ModuleFolder;
 pub use kernel_recording::{GuestTools, GuestWork, IdleWindow, KernelRecording, record_kernel};
-pub use memory::{MemberMove, MemoryReaders, MemorySnapshot};
+pub use memory::{MemoryReaders, MemorySnapshot, RequestedMove};
 pub use outcome::RecordingOutcome;
 pub use program::{
     CountedAccesses, ProgramBackend, ProgramRecording, SlicePlan, StopSignals, can_fix_addresses,

@@ -34,7 +34,7 @@ use self::frames::PageFrames;
 use self::lookup::{KernelLookup, MissingItem};
 pub use self::modules::GuestModule;
 use self::modules::ModuleReader;
-pub use self::moved_types::{MemberMove, MovedTypes};
+pub use self::moved_types::{MovedTypes, RequestedMove};
 use self::pages::{DescriptorReader, PageDescriptors, PageOwners, PageUseReader};
 use self::paging::{GuestMemory, PagingReader};
 use self::percpu::{ChunkReader, StaticDataReader};

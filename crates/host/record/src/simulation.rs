@@ -9,7 +9,7 @@ use relayout_machine::{CpuPlacement, KnownMachine, MachineDescription, Placement
 use relayout_profile::rates::SimulatedRates;
 use relayout_profile::{SimulatedMachineName, SimulatedRule};
 
-use crate::{Error, MemberMove};
+use crate::{Error, RequestedMove};
 
 /// File of the results in the folder of the recording.
 const RATES_FILE: &str = "rates";
@@ -56,7 +56,7 @@ pub struct SimulationSettings {
     /// Simulated time of the window.
     pub length: Duration,
     /// Members that are said to lie elsewhere.
-    pub moves: Vec<MemberMove>,
+    pub moves: Vec<RequestedMove>,
 }
 
 impl SimulationSettings {
@@ -100,7 +100,7 @@ impl SimulationSettings {
                     value,
                 })
                 .collect(),
-            moves: self.moves.iter().map(MemberMove::to_string).collect(),
+            moves: self.moves.iter().map(RequestedMove::to_string).collect(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Members that are said to lie elsewhere, in all objects of their types that the guest's slabs have room for.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
@@ -16,13 +17,21 @@ const OWN_LINE: &str = "own-line";
 /// Beginning of the names of caches that objects of all types share.
 const SHARED_CACHES: &str = "kmalloc-";
 
-/// Move of bytes in all objects of a type: `dentry.d_lockref=own-line`, `file.f_op,f_inode=192`, `dentry@64..128=own-line`.
+/// Move of bytes in all objects of a type: `dentry.d_lockref=own-line`, `filp:file.f_op,f_inode=192`,
+/// `dentry@64..128=own-line`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemberMove {
-    type_name: String,
+pub struct RequestedMove {
+    objects: NamedObjects,
     moved: MovedPart,
     /// New offset of the first byte; none for a line of its own.
     offset: Option<u32>,
+}
+
+/// Objects of a type: `dentry`, or `filp:file` for those of a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NamedObjects {
+    cache: Option<String>,
+    type_name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +42,7 @@ enum MovedPart {
     Bytes(Range<u32>),
 }
 
-impl FromStr for MemberMove {
+impl FromStr for RequestedMove {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -45,38 +54,47 @@ impl FromStr for MemberMove {
     }
 }
 
-fn parse_move(text: &str) -> Option<MemberMove> {
+fn parse_move(text: &str) -> Option<RequestedMove> {
     let (bytes, target) = text.split_once('=')?;
     let offset = match target {
         OWN_LINE => None,
         offset => Some(offset.parse().ok()?),
     };
-    let (type_name, moved) = match bytes.split_once('@') {
-        Some((type_name, bytes)) => {
+    let (objects, moved) = match bytes.split_once('@') {
+        Some((objects, bytes)) => {
             let (from, to) = bytes.split_once("..")?;
             let bytes = from.parse().ok()?..to.parse().ok()?;
-            (type_name, MovedPart::Bytes(bytes))
+            (objects, MovedPart::Bytes(bytes))
         }
         None => {
-            let (type_name, members) = bytes.split_once('.')?;
+            let (objects, members) = bytes.split_once('.')?;
             let members = members.split(',').map(str::to_owned).collect();
-            (type_name, MovedPart::Members(members))
+            (objects, MovedPart::Members(members))
         }
     };
-    Some(MemberMove {
-        type_name: type_name.to_owned(),
+    let (cache, type_name) = match objects.split_once(':') {
+        Some((cache, type_name)) => (Some(cache.to_owned()), type_name),
+        None => (None, objects),
+    };
+    Some(RequestedMove {
+        objects: NamedObjects {
+            cache,
+            type_name: type_name.to_owned(),
+        },
         moved,
         offset,
     })
 }
 
-impl fmt::Display for MemberMove {
+impl fmt::Display for RequestedMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(cache) = &self.objects.cache {
+            write!(f, "{cache}:")?;
+        }
+        f.write_str(&self.objects.type_name)?;
         match &self.moved {
-            MovedPart::Members(members) => write!(f, "{}.{}=", self.type_name, members.join(",")),
-            MovedPart::Bytes(bytes) => {
-                write!(f, "{}@{}..{}=", self.type_name, bytes.start, bytes.end)
-            }
+            MovedPart::Members(members) => write!(f, ".{}=", members.join(",")),
+            MovedPart::Bytes(bytes) => write!(f, "@{}..{}=", bytes.start, bytes.end),
         }?;
         match self.offset {
             Some(offset) => write!(f, "{offset}"),
@@ -85,7 +103,7 @@ impl fmt::Display for MemberMove {
     }
 }
 
-impl MemberMove {
+impl RequestedMove {
     fn refused(&self, why: String) -> Error {
         Error::Move {
             requested: self.to_string(),
@@ -115,7 +133,7 @@ impl MemberMove {
             MovedPart::Members(members) => members,
         };
         let bytes_of_member = |path: &String| {
-            let bytes = lookup.member_extent(&self.type_name, path);
+            let bytes = lookup.member_extent(&self.objects.type_name, path);
             let bytes = bytes.map_err(|missing| {
                 self.refused(format!(
                     "the kernel's debug information has no {}",
@@ -141,38 +159,44 @@ fn describe_layout_error(error: ByteMapError, layout: &MovedLayout) -> String {
 
 /// Type with moved members.
 struct MovedType {
-    name: String,
     layout: MovedLayout,
     /// First of its moves, for messages.
-    first_move: MemberMove,
+    first_move: RequestedMove,
 }
 
 impl MovedType {
     /// Returns the slabs of the cache that has objects of the type, of which there must be one.
     fn choose_slabs<'s>(&self, slabs: &'s [RangeRow]) -> Result<Vec<&'s RangeRow>, Error> {
         let bytes = self.layout.bytes();
-        let has_name = |slab: &&RangeRow| slab.owner == self.name && slab.object_bytes >= bytes;
-        let named: Vec<_> = slabs.iter().filter(has_name).collect();
+        let NamedObjects { cache, type_name } = &self.first_move.objects;
+        let name = cache.as_ref().unwrap_or(type_name);
+        let is_own = |slab: &&RangeRow| !slab.owner.starts_with(SHARED_CACHES);
+        let own_slabs: Vec<&RangeRow> = slabs.iter().filter(is_own).collect();
+        let has_name = |slab: &&&RangeRow| slab.owner == *name && slab.object_bytes >= bytes;
+        let named: Vec<_> = own_slabs.iter().filter(has_name).copied().collect();
         if !named.is_empty() {
             return Ok(named);
         }
-        let has_size =
-            |slab: &&RangeRow| slab.object_bytes == bytes && !slab.owner.starts_with(SHARED_CACHES);
-        let sized: Vec<_> = slabs.iter().filter(has_size).collect();
-        let mut names: Vec<&str> = sized.iter().map(|slab| &*slab.owner).collect();
-        names.sort_unstable();
-        names.dedup();
-        let why = match names.as_slice() {
-            [_] => return Ok(sized),
-            [] => format!(
-                "no slab cache has objects of the {bytes} bytes of '{}', and objects inside others or of {SHARED_CACHES} caches \
-                 cannot be moved",
-                self.name
+        let has_size = |slab: &&RangeRow| cache.is_none() && slab.object_bytes == bytes;
+        let sized: Vec<_> = own_slabs.into_iter().filter(has_size).collect();
+        let names: BTreeSet<&str> = sized.iter().map(|slab| &*slab.owner).collect();
+        if names.len() == 1 {
+            return Ok(sized);
+        }
+        let why = match (cache, names.first()) {
+            (_, Some(first)) => format!(
+                "{} have objects of its {bytes} bytes; name the cache, as in {first}:{}",
+                Vec::from_iter(names.iter().copied()).join(" and "),
+                self.first_move
             ),
-            names => format!(
-                "{} have objects of the {bytes} bytes of '{}', and none has its name",
-                names.join(" and "),
-                self.name
+            (Some(cache), None) => {
+                format!(
+                    "there is no slab of a cache '{cache}' for objects of {bytes} bytes of one type"
+                )
+            }
+            (None, None) => format!(
+                "no slab cache is for objects of its {bytes} bytes; objects inside others and of {SHARED_CACHES} caches \
+                 cannot be moved"
             ),
         };
         Err(self.first_move.refused(why))
@@ -188,23 +212,22 @@ impl MovedTypes {
     ///
     /// # Errors
     /// The kernel has no such type or member, or an offset is outside of its object.
-    pub fn find(kernel: &GuestKernel<'_>, moves: &[MemberMove]) -> Result<Self, Error> {
+    pub fn find(kernel: &GuestKernel<'_>, moves: &[RequestedMove]) -> Result<Self, Error> {
         let mut lookup = KernelLookup::new(kernel);
         let mut types: Vec<MovedType> = Vec::new();
-        for member_move in moves {
-            let name = &member_move.type_name;
-            let index = match types.iter().position(|known| known.name == *name) {
+        for requested in moves {
+            let has_objects = |known: &MovedType| known.first_move.objects == requested.objects;
+            let index = match types.iter().position(has_objects) {
                 Some(index) => index,
                 None => {
                     types.push(MovedType {
-                        name: name.clone(),
-                        layout: whole_layout(&mut lookup, member_move)?,
-                        first_move: member_move.clone(),
+                        layout: whole_layout(&mut lookup, requested)?,
+                        first_move: requested.clone(),
                     });
                     types.len() - 1
                 }
             };
-            member_move.apply(&mut lookup, &mut types[index].layout)?;
+            requested.apply(&mut lookup, &mut types[index].layout)?;
         }
         Ok(Self(types))
     }
@@ -235,17 +258,17 @@ impl MovedTypes {
 
 fn whole_layout(
     lookup: &mut KernelLookup<'_, '_>,
-    member_move: &MemberMove,
+    requested: &RequestedMove,
 ) -> Result<MovedLayout, Error> {
-    let name = &member_move.type_name;
+    let name = &requested.objects.type_name;
     let bytes = lookup.type_bytes(name).map_err(|missing| {
-        member_move.refused(format!(
+        requested.refused(format!(
             "the kernel's debug information has no {}",
             missing.0
         ))
     })?;
     let layout = MovedLayout::new(u32::try_from(bytes).unwrap_or(u32::MAX));
-    layout.map_err(|_| member_move.refused(format!("'{name}' has {bytes} bytes")))
+    layout.map_err(|_| requested.refused(format!("'{name}' has {bytes} bytes")))
 }
 
 /// Returns the objects that a slab has room for.
@@ -272,10 +295,10 @@ mod tests {
     fn moves_have_a_text() {
         for text in [
             "dentry.d_lockref=own-line",
-            "file.f_op,f_path.dentry=192",
+            "filp:file.f_op,f_path.dentry=192",
             "dentry@64..128=own-line",
         ] {
-            assert_eq!(text.parse::<MemberMove>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<RequestedMove>().unwrap().to_string(), text);
         }
         for bad in [
             "",
@@ -286,7 +309,7 @@ mod tests {
             "dentry@64=1",
             "dentry@a..b=1",
         ] {
-            let error = bad.parse::<MemberMove>().unwrap_err();
+            let error = bad.parse::<RequestedMove>().unwrap_err();
             assert!(error.contains("TYPE.MEMBER=OFFSET"), "{error}");
         }
     }

@@ -7,7 +7,7 @@ use clap_complete::ArgValueCandidates;
 use relayout_layout::suggestions::similar_names;
 use relayout_machine::{DescriptionProblem, MachineRule, RULES};
 use relayout_messages::UserError;
-use relayout_record::{MemberMove, SimulationSettings};
+use relayout_record::{RequestedMove, SimulationSettings};
 use relayout_session::find_simulated_machine;
 
 use crate::arguments;
@@ -45,10 +45,11 @@ pub struct SimulationArgs {
     /// Write no profile, and print operations a second, and where CPUs stand still
     #[arg(long, requires = "machine", conflicts_with_all = ["output", "repeat", "idle"])]
     pub rates: bool,
-    /// Say that members of all objects of a type in slabs lie elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
-    /// =own-line, or TYPE@FROM..TO=own-line for bytes; may be given more than once
+    /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
+    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache; may be given more
+    /// than once
     #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
-    moves: Vec<MemberMove>,
+    moves: Vec<RequestedMove>,
     /// Print the rates as JSON
     #[arg(long, requires = "rates")]
     pub json: bool,
