@@ -42,9 +42,11 @@ impl WindowRates {
     }
 }
 
-/// Time of a CPU by what it did.
+/// Operations of a CPU, and its time by what it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuRates {
+    /// Operations that it finished.
+    pub operations: u64,
     /// It executed.
     pub running_ps: u64,
     /// It waited for the line of a load.
@@ -60,9 +62,10 @@ pub struct CpuRates {
 }
 
 impl CpuRates {
-    /// Sum of all.
+    /// Sum of all times.
     pub fn total_ps(&self) -> u64 {
         let Self {
+            operations: _,
             running_ps,
             load_ps,
             atomic_ps,
@@ -152,6 +155,7 @@ impl<'t> RateValues<'t> {
 
     fn cpu(&self) -> Option<CpuRates> {
         Some(CpuRates {
+            operations: self.number("operations")?,
             running_ps: self.number("running")?,
             load_ps: self.number("load")?,
             atomic_ps: self.number("atomic")?,
@@ -201,6 +205,7 @@ site pc=0xffffffff81000010 wait=7 requests=10 misses=3
     fn reads_what_the_plugin_writes() {
         let rates = SimulatedRates::parse(TEXT).unwrap();
         assert_eq!(rates.window.operations_per_second(), Some(3e6));
+        assert_eq!(rates.cpus[0].operations, 6);
         assert_eq!((rates.cpus[0].stores_ps, rates.cpus[0].total_ps()), (3, 22));
         assert_eq!(rates.lines[0].address, 0xffff_8880_0000_1040);
         assert_eq!(rates.sites[0].misses, 3);
