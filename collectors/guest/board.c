@@ -2,16 +2,16 @@
 #define _GNU_SOURCE
 #include "board.h"
 
+#include "futex.h"
+#include "marker.h"
+
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 // A worker may be killed while it writes its reason, so each has a place of its own to write to.
@@ -31,21 +31,10 @@ struct board {
 static struct board own_board;
 static struct board *board = &own_board;
 
-static void futex_wait(uint32_t *word, uint32_t seen, const struct timespec *limit)
-{
-    // A spurious return is harmless: all callers look again.
-    syscall(SYS_futex, word, FUTEX_WAIT, seen, limit, NULL, 0);
-}
-
-static void futex_wake(uint32_t *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 static void wake_coordinator(void)
 {
     __atomic_add_fetch(&board->events, 1, __ATOMIC_RELEASE);
-    futex_wake(&board->events);
+    futex_wake(&board->events, INT_MAX);
 }
 
 int board_open(int fd)
@@ -82,6 +71,7 @@ static int record(int error, const char *format, va_list arguments)
     uint32_t none = 0;
     __atomic_compare_exchange_n(&board->failure, &none, place + 1, false, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
+    MARKER(MARKER_FAILURE);
     wake_coordinator();
     return -1;
 }
@@ -137,7 +127,7 @@ int board_wait_arrivals(uint32_t count, void (*alive)(void))
 void board_enter(enum phase phase)
 {
     __atomic_store_n(&board->phase, phase, __ATOMIC_RELEASE);
-    futex_wake(&board->phase);
+    futex_wake(&board->phase, INT_MAX);
 }
 
 void board_wait_phase(enum phase phase)

@@ -3,7 +3,7 @@
 // relayout-guest: the guest's init, and its workloads as an ordinary program.
 //
 //     relayout-guest list                                  names, defaults and descriptions
-//     relayout-guest run NAME [THREADS [ITERATIONS [SEED]]]   runs a workload on this machine
+//     relayout-guest run NAME [THREADS [ITERATIONS [SEED [BROKEN]]]]   runs a workload on this machine
 #include "board.h"
 #include "execl.h"
 #include "init.h"
@@ -27,7 +27,7 @@ static int list(void)
 
 static int run(int count, char **values)
 {
-    static const char *const keys[] = {"workload", "threads", "iterations", "seed"};
+    static const char *const keys[] = {"workload", "threads", "iterations", "seed", "broken"};
     struct orders orders = orders_default();
     for (int i = 0; i < count; i++) {
         if (orders_set(&orders, keys[i], values[i]) < 0) {
@@ -49,11 +49,11 @@ int main(int argc, char **argv)
         return 0;
     if (argc == 2 && strcmp(command, "list") == 0)
         return list();
-    if (argc >= 3 && argc <= 6 && strcmp(command, "run") == 0)
+    if (argc >= 3 && argc <= 7 && strcmp(command, "run") == 0)
         return run(argc - 2, argv + 2);
     if (argc == EXECL_ARGC && strcmp(command, EXECL_COMMAND) == 0)
         return execl_continue(argv);
     fprintf(stderr, "usage: relayout-guest list\n"
-                    "       relayout-guest run NAME [THREADS [ITERATIONS [SEED]]]\n");
+                    "       relayout-guest run NAME [THREADS [ITERATIONS [SEED [BROKEN]]]]\n");
     return 2;
 }

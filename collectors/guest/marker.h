@@ -20,6 +20,8 @@
 // As START and STOP, around a program of the user's; they count only if it has no marker itself.
 #define MARKER_START_DEFAULT 0x524c0004
 #define MARKER_STOP_DEFAULT 0x524c0005
+// The run has failed. A window that ends at its time stays open until the reason is on the console.
+#define MARKER_FAILURE 0x524c0006
 
 // Executes the marker `number`, which must be a constant.
 #if defined(__aarch64__)

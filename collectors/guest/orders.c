@@ -57,6 +57,10 @@ int orders_set(struct orders *orders, const char *key, const char *value)
         return parse_number(key, value, 1, UINT64_MAX / THREADS_MAX, &orders->iterations);
     if (strcmp(key, "seed") == 0)
         return parse_number(key, value, 0, UINT64_MAX, &orders->seed);
+    if (strcmp(key, "broken") == 0) {
+        orders->broken_lock = value;
+        return 0;
+    }
     if (strcmp(key, "pin") == 0)
         return parse_switch(key, value, &orders->pin);
     if (strcmp(key, "run") == 0)

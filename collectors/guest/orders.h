@@ -17,6 +17,7 @@ struct orders {
     uint32_t threads;    // 0: as many as there are CPUs
     uint64_t iterations; // 0: the workload's default
     uint64_t seed;
+    const char *broken_lock; // NULL: all are used as they must be
 };
 
 // Orders with nothing chosen yet: pinned, defaults for all numbers.

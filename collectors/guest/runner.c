@@ -23,6 +23,9 @@ static int fill_in(struct run *run, const struct orders *orders)
     run->threads = orders->threads ? orders->threads : cpus_usable();
     run->iterations = orders->iterations ? orders->iterations : orders->workload->iterations;
     run->seed = orders->seed;
+    run->broken_lock = orders->broken_lock;
+    if (run->broken_lock && !run->workload->has_locks)
+        return failure_plain("the workload %s has no lock to break", run->workload->name);
 
     ssize_t length = readlink("/proc/self/exe", run->program, sizeof(run->program) - 1);
     if (length < 0)

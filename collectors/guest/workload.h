@@ -8,6 +8,7 @@
 #include "random.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct run {
     uint32_t threads;    // workers
     uint64_t iterations; // operations of each worker
     uint64_t seed;
+    const char *broken_lock; // a lock that the workload is to use wrongly; NULL for none
     int board_fd;
     char program[PATH_MAX];  // this executable
     char directory[64];      // empty at the start, removed with all in it at the end
@@ -41,6 +43,7 @@ struct workload {
     uint32_t warmup;       // operations of each worker before the window opens
     enum sharing sharing;
     size_t state_bytes;
+    bool has_locks; // of which one can be broken
     // In the coordinator, before the workers exist; may be NULL.
     int (*prepare)(const struct run *run);
     // In each worker, before the window opens; may be NULL.

@@ -9,6 +9,7 @@
 extern const struct workload execl_workload;
 extern const struct workload fcopy_workload;
 extern const struct workload forkexec_workload;
+extern const struct workload locks_workload;
 extern const struct workload mmap1_workload;
 extern const struct workload mntns_workload;
 extern const struct workload open_close_workload;

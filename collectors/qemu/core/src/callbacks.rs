@@ -20,12 +20,13 @@ pub const KERNEL: u64 = 1 << 63;
 pub const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
 
 pub extern "C" fn on_marker(vcpu: c_uint, data: *mut c_void) {
-    const MARKERS: [GuestMarker; 5] = [
+    const MARKERS: [GuestMarker; 6] = [
         GuestMarker::Start,
         GuestMarker::Stop,
         GuestMarker::Operation,
         GuestMarker::StartDefault,
         GuestMarker::StopDefault,
+        GuestMarker::Failure,
     ];
     if let (Some(plugin), Some(marker)) = (plugin(), MARKERS.get(data as usize)) {
         plugin.handle_marker(*marker, vcpu as usize);

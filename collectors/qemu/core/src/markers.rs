@@ -15,6 +15,8 @@ pub enum GuestMarker {
     StartDefault,
     /// Close the window if it is still open.
     StopDefault,
+    /// The workload has failed, and is about to say why.
+    Failure,
 }
 
 impl GuestMarker {
@@ -25,6 +27,7 @@ impl GuestMarker {
             3 => Self::Operation,
             4 => Self::StartDefault,
             5 => Self::StopDefault,
+            6 => Self::Failure,
             _ => return None,
         })
     }
@@ -74,7 +77,8 @@ mod tests {
         assert_eq!(decode(0xd28a_403f), Some(GuestMarker::Start)); // movz xzr, #0x5201
         assert_eq!(decode(0xd28a_40bf), Some(GuestMarker::StopDefault));
         assert_eq!(decode(0xd28a_401f), None, "no number");
-        assert_eq!(decode(0xd28a_40df), None, "a number too large");
+        assert_eq!(decode(0xd28a_40df), Some(GuestMarker::Failure));
+        assert_eq!(decode(0xd28a_40ff), None, "a number too large");
         assert_eq!(decode(0xd28a_403e), None, "mov x30, #0x5201");
         assert_eq!(decode(0xd503_201f), None, "nop");
         assert_eq!(decode_aarch64(&[0x3f, 0x40]), None);

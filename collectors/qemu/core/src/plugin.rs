@@ -162,6 +162,8 @@ impl RecordingPlugin {
                 Some(_) => simulated::end_window(vcpu),
                 None => self.close_window(true),
             },
+            // A window without an end of its own is open until the guest is gone.
+            GuestMarker::Failure => simulated::keep_window_open(vcpu),
             GuestMarker::Operation => {
                 if self.stage() == RecordingStage::Recording {
                     self.shadow.note_operation();

@@ -81,8 +81,8 @@ struct TurnState {
     next_timer: SimulatedTime,
     /// The counts begin at the time at which the window opens.
     is_warm: bool,
-    /// Operations before that.
-    operations_before: u64,
+    /// The guest's work has failed: the window does not end before the guest has said why.
+    has_failed: bool,
     tallies: OrderTallies,
     /// Time from which on code is translated again, if much was learnt.
     look_at: SimulatedTime,
@@ -155,6 +155,15 @@ pub fn translate_simulated(tb: *mut api::TranslationBlock) {
 pub fn end_window(n: usize) {
     if let Some(guest) = guest().filter(|guest| guest.has_turn(n)) {
         guest.close(None);
+    }
+}
+
+/// Keeps the window open beyond its time because the guest's work has failed, as CPU `n` says. The guest
+/// needs simulated time to write the reason to its console, where the host finds it.
+pub fn keep_window_open(n: usize) {
+    if let Some(guest) = guest().filter(|guest| guest.has_turn(n)) {
+        // SAFETY: this thread has the turn.
+        unsafe { guest.state() }.has_failed = true;
     }
 }
 
@@ -292,11 +301,13 @@ impl SimulatedGuest {
             state.is_warm = true;
             state.machine.reset_counts();
             state.tallies = OrderTallies::default();
-            state.operations_before = self.operations();
+            for seat in &self.seats {
+                seat.operations.store(0, Relaxed);
+            }
             self.plugin.open_window();
         }
         let end = self.options.warm_ps.saturating_add(self.options.length_ps);
-        if now.0 >= end && now != SimulatedTime::NEVER {
+        if now.0 >= end && now != SimulatedTime::NEVER && !state.has_failed {
             self.close(None);
         }
         self.phase() == SimulationPhase::Closed

@@ -47,9 +47,11 @@ impl WindowRates {
     }
 }
 
-/// Time of a CPU by what it did.
+/// Operations of a CPU, and its time by what it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuRates {
+    /// Operations that it finished.
+    pub operations: u64,
     /// It executed.
     pub running_ps: u64,
     /// It waited for the line of a load.
@@ -65,9 +67,10 @@ pub struct CpuRates {
 }
 
 impl CpuRates {
-    /// Sum of all.
+    /// Sum of all times.
     pub fn total_ps(&self) -> u64 {
         let Self {
+            operations: _,
             running_ps,
             load_ps,
             atomic_ps,

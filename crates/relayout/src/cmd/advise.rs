@@ -1,6 +1,6 @@
 //! `relayout advise`: candidate layouts of the types that a profile shows to be contended.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
 use relayout_advice::{

@@ -161,6 +161,30 @@ fn page_fault2_shows_page_counter() {
     );
 }
 
+/// The same members contend in simulated time, in windows of 2 ms.
+#[test]
+fn known_findings_in_simulated_time() {
+    let mut stand = Stand::new();
+    stand.keep_snapshots();
+    let check = |workload: &str, type_name: &str, wanted: &[&str]| {
+        stand.record(&format!(
+            "--force --memory 512M --workload {workload} --machine sapphire-rapids-2s --simulate 2ms"
+        ));
+        let report = stand.report();
+        let names = members(&report, |f| goes_through(f, type_name));
+        for member in wanted {
+            let is_member = |name: &String| name.ends_with(member);
+            assert!(names.iter().any(is_member), "{member} is not in {names:?}");
+        }
+    };
+    check("mntns", "pcpu_chunk", &["base_addr", "free_bytes"]);
+    check("mmap1", "mm_struct", &["mmap_lock.count.counter"]);
+    check("fcopy", "optimistic_spin_node", &["cpu", "next", "locked"]);
+    check("stat-one", "dentry", &["d_lockref.lock_count"]);
+    check("tlb", "__call_single_data", &["llist.next"]);
+    check("page_fault2", "page_counter", &["usage.counter"]);
+}
+
 /// The older plugin interface does not show values: silent stores are unknown, not zero.
 #[test]
 fn older_qemu_records_without_values() {

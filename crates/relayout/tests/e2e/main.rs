@@ -12,6 +12,7 @@ mod disks;
 mod failures;
 mod full_disk;
 mod kernels;
+mod locks;
 mod modules;
 mod programs;
 mod simulated;

@@ -48,6 +48,8 @@ pub struct RatesDocument {
     pub(crate) window_ns: u64,
     /// Operations in the window.
     pub(crate) operations: u64,
+    /// Operations in the window that each CPU finished.
+    pub(crate) operations_by_cpu: Vec<u64>,
     /// Operations a second of all CPUs; null for an empty window.
     pub(crate) operations_per_second: Option<f64>,
     /// What the CPUs did.
@@ -209,6 +211,7 @@ pub fn rates_document(
         seed: meta.runs.first().map_or(0, |run| run.seed),
         window_ns: window.length_ps / 1000,
         operations: window.operations,
+        operations_by_cpu: rates.cpus.iter().map(|cpu| cpu.operations).collect(),
         operations_per_second: window.operations_per_second(),
         time: time_shares(rates, &percent),
         locks: { names.locks.iter() }

@@ -44,7 +44,7 @@ impl SimulatedGuest {
         let tallies = state.tallies;
         let mut text = format!(
             "window ps={length_ps} operations={} ordered={} misplaced={} unordered={} turns={} timers={} kicks={} order_breaks={}",
-            self.operations() - state.operations_before,
+            self.operations(),
             tallies.ordered,
             tallies.misplaced,
             tallies.unordered,

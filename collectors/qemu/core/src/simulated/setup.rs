@@ -140,7 +140,7 @@ pub fn install_simulation(
             machine: SimulatedMachine::new(setup),
             next_timer: SimulatedTime::NEVER,
             is_warm: false,
-            operations_before: 0,
+            has_failed: false,
             tallies: Default::default(),
             look_at: FIRST_LOOK,
         }),

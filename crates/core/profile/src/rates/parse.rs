@@ -71,6 +71,7 @@ impl<'t> RateValues<'t> {
 
     fn cpu(&self) -> Option<CpuRates> {
         Some(CpuRates {
+            operations: self.number("operations")?,
             running_ps: self.number("running")?,
             load_ps: self.number("load")?,
             atomic_ps: self.number("atomic")?,
