@@ -81,7 +81,15 @@ impl OperandReader {
         let used = self.factory.info(&instruction).used_memory();
         { used.iter() }
             .filter_map(|used| memory_operand(used, is_locked))
-            .map(|operand| MemoryOperand { bit, ..operand })
+            .map(|operand| MemoryOperand {
+                bit,
+                // Of a string with a prefix, only the instruction knows the size of an element.
+                bytes: match operand.bytes {
+                    0 => instruction.memory_size().size() as u8,
+                    bytes => bytes,
+                },
+                ..operand
+            })
             .collect()
     }
 }
@@ -238,6 +246,9 @@ mod tests {
         ] {
             assert!(repeats_string(repeats), "{repeats:02x?}");
         }
+        let elements = |bytes: &[u8]| operands(bytes)[0].bytes;
+        assert_eq!(elements(&[0xf3, 0x48, 0xa5]), 8);
+        assert_eq!(elements(&[0xf3, 0x66, 0xab]), 2);
         for other in [
             &[0xf3, 0xa6][..],         // repe cmpsb
             &[0xf2, 0xae],             // repne scasb
