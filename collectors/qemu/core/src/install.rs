@@ -90,10 +90,7 @@ extern "C" fn on_translate(_id: PluginId, tb: *mut TranslationBlock) {
 extern "C" fn on_reset(id: PluginId) {
     if let Some(plugin) = plugin() {
         register(id, plugin.program.is_some());
-        match plugin.options.simulation {
-            Some(_) => register_idle_callbacks(id),
-            None => plugin.open_window(),
-        }
+        plugin.open_window();
     }
 }
 

@@ -43,10 +43,8 @@ pub type ResetCallback = extern "C" fn(PluginId);
 
 /// State of the plugin from its installation to the end of QEMU.
 pub struct RecordingPlugin {
-    /// QEMU's number of the plugin.
-    pub id: PluginId,
-    /// Called when QEMU has thrown all translations away because the plugin wanted it.
-    pub on_reset: ResetCallback,
+    id: PluginId,
+    on_reset: ResetCallback,
     pub options: Options,
     pub shadow: ShadowMemory<SegmentOutput>,
     contexts: usize,

@@ -51,7 +51,7 @@ fn each_broken_lock_is_noticed() {
 fn broken_locks_are_noticed_in_simulated_time() {
     let mut stand = Stand::new();
     stand.keep_snapshots();
-    for lock in ["mutex", "barrier"] {
+    for lock in ["descriptor", "barrier"] {
         check_violation(&stand, lock, &format!("{} {SIMULATED}", broken(lock)));
     }
 }

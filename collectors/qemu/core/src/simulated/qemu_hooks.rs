@@ -33,11 +33,11 @@ type TestLock = unsafe extern "C" fn() -> bool;
 type LeaveCode = unsafe extern "C" fn(*mut QemuCpu, usize) -> !;
 type TakeLock = unsafe extern "C" fn(*const c_char, c_int);
 type CallQemu = unsafe extern "C" fn();
+type CallOnCpu = unsafe extern "C" fn(*mut QemuCpu);
 type RunTimers = unsafe extern "C" fn(c_int) -> bool;
 type AskTimers = unsafe extern "C" fn(c_int, c_int) -> i64;
 type FindTable = unsafe extern "C" fn() -> *mut *mut c_void;
 type ReadClock = unsafe extern "C" fn() -> i64;
-type KickCpu = unsafe extern "C" fn(*mut QemuCpu);
 
 /// Functions of QEMU that are no part of its plugin interface, but exported.
 #[derive(Clone, Copy)]
@@ -51,9 +51,10 @@ pub struct QemuFunctions {
     run_timers: RunTimers,
     time_to_timer: AskTimers,
     register_thread: CallQemu,
+    flush_translations: CallOnCpu,
     virtual_clock: ReadClock,
     elapsed_ticks: ReadClock,
-    kick: KickCpu,
+    kick: CallOnCpu,
 }
 
 /// Looks a function up, and gives it the type that its caller knows.
@@ -85,9 +86,10 @@ impl QemuFunctions {
             run_timers: qemu_function!(c"qemu_clock_run_timers" as RunTimers),
             time_to_timer: qemu_function!(c"qemu_clock_deadline_ns_all" as AskTimers),
             register_thread: qemu_function!(c"rcu_register_thread" as CallQemu),
+            flush_translations: qemu_function!(c"tb_flush" as CallOnCpu),
             virtual_clock: qemu_function!(c"cpus_get_virtual_clock" as ReadClock),
             elapsed_ticks: qemu_function!(c"cpus_get_elapsed_ticks" as ReadClock),
-            kick: qemu_function!(c"qemu_cpu_kick" as KickCpu),
+            kick: qemu_function!(c"qemu_cpu_kick" as CallOnCpu),
         })
     }
 
@@ -121,6 +123,17 @@ impl QemuFunctions {
     pub unsafe fn leave_block(&self, cpu: *mut QemuCpu, return_address: usize) -> ! {
         // SAFETY: as promised.
         unsafe { (self.leave)(cpu, return_address) }
+    }
+
+    /// Makes QEMU throw all translations away when no CPU is in its code.
+    ///
+    /// A reset of the plugin would do that, too, but frees the callbacks of idle CPUs, which may be calling them.
+    ///
+    /// # Safety
+    /// In a callback of translated code, on the thread of `cpu`.
+    pub unsafe fn flush_translations(&self, cpu: *mut QemuCpu) {
+        // SAFETY: as promised.
+        unsafe { (self.flush_translations)(cpu) }
     }
 
     /// Takes QEMU's big lock.
@@ -192,7 +205,7 @@ unsafe extern "C" fn hooked_ticks() -> i64 {
 unsafe extern "C" fn hooked_kick(cpu: *mut QemuCpu) {
     // SAFETY: QEMU's own function, which the hook took the place of.
     unsafe {
-        let kick: KickCpu = std::mem::transmute(KICK.load(Acquire) as usize);
+        let kick: CallOnCpu = std::mem::transmute(KICK.load(Acquire) as usize);
         kick(cpu);
     }
     if TEST_ANSWER.load(Relaxed) != 0 {

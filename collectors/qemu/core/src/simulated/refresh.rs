@@ -9,7 +9,6 @@ use std::sync::atomic::Ordering::Release;
 use relayout_machine::SimulatedTime;
 
 use super::{SimulatedGuest, WaitingPlace};
-use crate::api;
 
 /// Time of the first look.
 pub const FIRST_LOOK: SimulatedTime = SimulatedTime(20_000_000);
@@ -40,7 +39,7 @@ impl SimulatedGuest {
         seat.keep_turn(at);
         // SAFETY: QEMU empties its translations in an exclusive section, for which this CPU leaves its code.
         unsafe {
-            api::qemu_plugin_reset(self.plugin.id, self.plugin.on_reset);
+            self.functions.flush_translations(seat.cpu());
             seat.must_leave.store(false, Release);
             self.functions.leave_block(seat.cpu(), return_address)
         }
