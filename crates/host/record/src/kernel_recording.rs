@@ -26,7 +26,7 @@ use crate::outcome::RecordingOutcome;
 use crate::qemu::find_collector;
 use crate::workspace::{RecordingWorkspace, collector_options};
 use crate::{
-    Error, GuestKernel, GuestMachine, GuestProgram, ModuleFolder, QemuCollector,
+    Error, GuestKernel, GuestMachine, GuestProgram, ModuleFolder, QemuCollector, RequestedMove,
     SimulationSettings, initramfs,
 };
 
@@ -108,6 +108,14 @@ pub struct KernelRecording {
     pub snapshots: Option<SnapshotStore>,
 }
 
+impl KernelRecording {
+    /// Returns the members that are said to lie elsewhere.
+    fn moves(&self) -> &[RequestedMove] {
+        let simulation = self.simulation.as_ref();
+        simulation.map_or(&[], |simulation| &simulation.moves)
+    }
+}
+
 /// What is measured of a window that is not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleWindow {
@@ -177,10 +185,6 @@ fn record_boot(
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
     }
-    let moved_types = match &recording.simulation {
-        Some(simulation) => MovedTypes::find(kernel, &simulation.moves)?,
-        None => MovedTypes::default(),
-    };
     let guest = ReadyGuest {
         recording,
         kernel_machine: kernel.machine,
@@ -193,8 +197,7 @@ fn record_boot(
         command_line: kernel_command_line(recording, kernel.machine),
         plugin_options: plugin_options(recording, kernel, &packed),
         has_marker: packed.has_marker,
-        readers: &readers,
-        moved_types,
+        moved_types: MovedTypes::find(kernel, &readers, recording.moves())?,
         tsc_khz_address: kernel.image_offset(TSC_FREQUENCY),
         progress,
         interrupt,

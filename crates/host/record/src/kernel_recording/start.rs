@@ -17,7 +17,7 @@ use crate::guest_disks::GuestDisks;
 use crate::guest_snapshots::{
     GuestIdentity, NewSnapshot, SavedMachine, SnapshotRequest, SnapshotStore, file_content,
 };
-use crate::memory::{MemoryReaders, MovedTypes};
+use crate::memory::MovedTypes;
 use crate::qemu::{MachineOrigin, QemuConfig, QemuMachine, machine_arguments, path_option};
 use crate::simulation::LINES_FILE;
 use crate::workspace::{GuestMemory, RecordingWorkspace};
@@ -49,10 +49,8 @@ pub struct ReadyGuest<'g> {
     pub plugin_options: String,
     /// The user's program has markers.
     pub has_marker: bool,
-    /// Readers of the kernel's memory.
-    pub readers: &'g MemoryReaders,
     /// Types whose members are said to lie elsewhere.
-    pub moved_types: MovedTypes,
+    pub moved_types: MovedTypes<'g>,
     /// Where the guest's memory has the frequency of its time stamp counter, in bytes from its start.
     pub tsc_khz_address: Option<u64>,
     pub progress: &'g dyn RecordingProgress,
@@ -317,7 +315,7 @@ impl ReadyGuest<'_> {
     ) -> Result<(), Error> {
         let unread = |error| Error::Simulation(format!("its memory cannot be read: {error}"));
         let memory = memory.map().map_err(unread)?;
-        let map = self.moved_types.map_objects(self.readers, &memory)?;
+        let map = self.moved_types.map_objects(&memory)?;
         let path = workspace.file_path(LINES_FILE);
         fs::write(&path, map.to_string()).map_err(cannot("write", &path))?;
         Ok(())

@@ -107,7 +107,7 @@ fn objects_of_a_type_are_in_the_cache_of_their_size() {
     let (memory, readers) = (physical_memory(&kernel), MemoryReaders::find(&kernel));
     let map = |moves: &[&str]| {
         let moves: Vec<RequestedMove> = moves.iter().map(|text| text.parse().unwrap()).collect();
-        MovedTypes::find(&kernel, &moves)?.map_objects(&readers, &memory)
+        MovedTypes::find(&kernel, &readers, &moves)?.map_objects(&memory)
     };
     let first = page(40) + 8;
     let moves = ["task_slot.uses.second=64", "task_slot@64..72=own-line"];
