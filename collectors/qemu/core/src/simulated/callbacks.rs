@@ -41,7 +41,7 @@ callback_with_place! {
     on_block_due => block_due
 }
 callback_with_place! {
-    /// Called before an instruction whose accesses are ordered.
+    /// Called before an instruction with memory operands.
     on_instruction => instruction_comes
 }
 callback_with_place! {
@@ -60,7 +60,8 @@ extern "C" fn block_due(vcpu: c_uint, cost_ps: *mut c_void, return_address: usiz
 extern "C" fn instruction_comes(vcpu: c_uint, data: *mut c_void, return_address: usize) {
     // SAFETY: the data of this callback, never freed.
     let instruction = unsafe { &*data.cast::<AccessInstruction>() };
-    if let Some(guest) = guest()
+    if instruction.site.is_contended()
+        && let Some(guest) = guest()
         && guest.has_turn(vcpu as usize)
     {
         let place = WaitingPlace::Code { return_address };

@@ -1,7 +1,7 @@
 //! Translations that are thrown away, so that code calls what it has proved to need.
 //!
-//! At first all code calls back after each of its accesses. At a few times of the simulation, what has met
-//! contended lines is translated anew with a callback before it, and what has met none with no callback.
+//! At first all code calls back before and after each of its accesses. At a few times of the simulation, all is
+//! translated anew, and what has met no line of other CPUs calls nothing.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Release;
@@ -12,8 +12,6 @@ use super::{SimulatedGuest, WaitingPlace};
 
 /// Time of the first look.
 pub const FIRST_LOOK: SimulatedTime = SimulatedTime(20_000_000);
-/// Share of accesses to contended lines that code does not order, for which it is translated again.
-const UNORDERED_SHARE: f64 = 0.01;
 /// Callbacks in the rest of the window that are needless, for which code is translated again: about as much
 /// time as that takes.
 const NEEDLESS_MIN: f64 = 4e6;
@@ -45,16 +43,14 @@ impl SimulatedGuest {
         }
     }
 
-    /// Makes sites call what they have proved to need, if that changes enough.
+    /// Makes sites quiet that have called for nothing, if that saves enough in the rest of the window.
     fn apply_learnt(&self, at: SimulatedTime) -> bool {
         let sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        let learnt = sites.learnt();
         let end = self.options.warm_ps + self.options.length_ps;
         let rest = end.saturating_sub(at.0) as f64 / at.0 as f64;
-        let is_enough = learnt.unordered as f64 > UNORDERED_SHARE * learnt.contended as f64
-            || learnt.needless as f64 * rest > NEEDLESS_MIN;
+        let is_enough = sites.needless_calls() as f64 * rest > NEEDLESS_MIN;
         if is_enough {
-            sites.apply_learnt();
+            sites.make_quiet();
         }
         sites.begin_period();
         is_enough

@@ -1,7 +1,7 @@
 //! Places in the code that access memory, and what is known about their lines.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use relayout_machine::LineUse;
 
@@ -10,23 +10,10 @@ use super::operands::{MemoryOperand, OperandReader};
 /// Accesses after which what a site met counts as all that it meets.
 const KNOWN_AFTER: u32 = 64;
 
-/// What a site's code, once translated, calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum SiteWatch {
-    /// A callback after each access: what the site accesses is still to be learnt, or changes.
-    Noted = 0,
-    /// Also one before: it accessed lines that others fight over.
-    Ordered = 1,
-    /// Nothing: its lines have been those of one CPU each, or nobody stores to them.
-    Nothing = 2,
-}
-
 /// Place in the code that accesses memory, with what it met since the sites were last looked at.
 ///
-/// What is met changes with each access, on the thread with the turn. What is translated follows
-/// [`watch`](Self::watch), which changes only while all others wait, so that it never depends on when a
-/// thread of the host translates.
+/// All of it changes on the thread with the turn. [`is_quiet`](Self::is_quiet), which translations follow, changes
+/// only while all others wait, so that it never depends on when a thread of the host translates.
 pub struct AccessSite {
     /// Number, from 0 in the order of their first translation.
     pub number: u32,
@@ -36,13 +23,14 @@ pub struct AccessSite {
     pub code: Box<[u8]>,
     /// Bytes that it accesses; 0 if that is not known.
     pub accessed_bytes: u8,
-    watch: AtomicU8,
+    is_quiet: AtomicBool,
+    is_contended: AtomicBool,
     /// Accesses that called back.
     accesses: AtomicU32,
     /// It met a line that several CPUs use, and one stores to.
-    is_sharing: AtomicBool,
-    /// Accesses that were ordered, or should have been.
-    contended: AtomicU32,
+    met_others: AtomicBool,
+    /// An access was ordered, or should have been.
+    met_contention: AtomicBool,
 }
 
 impl AccessSite {
@@ -52,76 +40,71 @@ impl AccessSite {
             pc,
             code: code.into(),
             accessed_bytes: operands.first().map_or(0, |operand| operand.bytes),
-            watch: AtomicU8::new(SiteWatch::Noted as u8),
+            is_quiet: AtomicBool::new(false),
+            is_contended: AtomicBool::new(false),
             accesses: AtomicU32::new(0),
-            is_sharing: AtomicBool::new(false),
-            contended: AtomicU32::new(0),
+            met_others: AtomicBool::new(false),
+            met_contention: AtomicBool::new(false),
         }
     }
 
-    /// What the site's code calls, from its next translation on.
-    pub fn watch(&self) -> SiteWatch {
-        match self.watch.load(Relaxed) {
-            1 => SiteWatch::Ordered,
-            2 => SiteWatch::Nothing,
-            _ => SiteWatch::Noted,
-        }
+    /// Returns whether the site's code, from its next translation on, calls nothing: its lines are those of one CPU
+    /// each, or nobody stores to them.
+    pub fn is_quiet(&self) -> bool {
+        self.is_quiet.load(Relaxed)
+    }
+
+    /// Returns whether the site's accesses are ordered before they execute.
+    pub fn is_contended(&self) -> bool {
+        self.is_contended.load(Relaxed)
     }
 
     /// Notes an access that was ordered.
     pub fn note_ordered(&self) {
-        add_one(&self.accesses);
-        add_one(&self.contended);
+        self.met_contention.store(true, Relaxed);
+        self.count_access();
     }
 
     /// Notes an access that was not ordered, to a line with this use.
     pub fn note_access(&self, line: LineUse) {
         match line {
             LineUse::Quiet => {}
-            LineUse::Shared => self.is_sharing.store(true, Relaxed),
-            LineUse::Contended => add_one(&self.contended),
+            LineUse::Shared => self.met_others.store(true, Relaxed),
+            LineUse::Contended => {
+                self.met_contention.store(true, Relaxed);
+                self.is_contended.store(true, Relaxed);
+            }
         }
-        add_one(&self.accesses);
+        self.count_access();
     }
 
-    /// What the site should call by what it met.
-    fn learnt_watch(&self) -> SiteWatch {
-        let is_known = self.accesses.load(Relaxed) >= KNOWN_AFTER;
-        if self.contended.load(Relaxed) > 0 {
-            SiteWatch::Ordered
-        } else if !is_known {
-            self.watch()
-        } else if self.is_sharing.load(Relaxed) {
-            SiteWatch::Noted
-        } else {
-            SiteWatch::Nothing
+    fn count_access(&self) {
+        let accesses = self.accesses.load(Relaxed);
+        self.accesses.store(accesses.saturating_add(1), Relaxed);
+    }
+
+    /// Accesses that called back for nothing; 0 unless they are enough to know that.
+    fn needless_calls(&self) -> u32 {
+        let met_any = self.met_others.load(Relaxed) || self.met_contention.load(Relaxed);
+        let accesses = self.accesses.load(Relaxed);
+        match !self.is_quiet() && !met_any && accesses >= KNOWN_AFTER {
+            true => accesses,
+            false => 0,
         }
     }
 
     /// Begins to learn anew. A site that met nobody goes on counting, so that rare ones come to be known, too.
     fn begin_period(&self) {
-        if self.contended.load(Relaxed) > 0 || self.is_sharing.load(Relaxed) {
-            self.contended.store(0, Relaxed);
-            self.is_sharing.store(false, Relaxed);
+        let met_contention = self.met_contention.load(Relaxed);
+        if self.accesses.load(Relaxed) >= KNOWN_AFTER {
+            self.is_contended.store(met_contention, Relaxed);
+        }
+        if met_contention || self.met_others.load(Relaxed) {
+            self.met_contention.store(false, Relaxed);
+            self.met_others.store(false, Relaxed);
             self.accesses.store(0, Relaxed);
         }
     }
-}
-
-/// Adds 1, on the thread with the turn.
-fn add_one(count: &AtomicU32) {
-    count.store(count.load(Relaxed).saturating_add(1), Relaxed);
-}
-
-/// What was learnt since the sites were last looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LearntSites {
-    /// Accesses that were ordered, or should have been.
-    pub contended: u64,
-    /// Those at sites that do not order theirs.
-    pub unordered: u64,
-    /// Accesses at sites that need to call nothing, and still do.
-    pub needless: u64,
 }
 
 /// All sites so far.
@@ -156,27 +139,17 @@ impl SiteTable {
         self.sites.get(number as usize).copied()
     }
 
-    /// Sums up what was learnt.
-    pub fn learnt(&self) -> LearntSites {
-        let mut learnt = LearntSites::default();
-        for site in &self.sites {
-            let contended = u64::from(site.contended.load(Relaxed));
-            learnt.contended += contended;
-            match (site.watch(), site.learnt_watch()) {
-                (SiteWatch::Noted, SiteWatch::Ordered) => learnt.unordered += contended,
-                (SiteWatch::Nothing, _) | (_, SiteWatch::Noted | SiteWatch::Ordered) => {}
-                (_, SiteWatch::Nothing) => {
-                    learnt.needless += u64::from(site.accesses.load(Relaxed))
-                }
-            }
-        }
-        learnt
+    /// Accesses that called back for nothing, at sites that could be quiet.
+    pub fn needless_calls(&self) -> u64 {
+        { self.sites.iter() }
+            .map(|site| u64::from(site.needless_calls()))
+            .sum()
     }
 
-    /// Makes the next translation follow what was learnt.
-    pub fn apply_learnt(&self) {
-        for site in &self.sites {
-            site.watch.store(site.learnt_watch() as u8, Relaxed);
+    /// Makes sites that call for nothing quiet from their next translation on.
+    pub fn make_quiet(&self) {
+        for site in self.sites.iter().filter(|site| site.needless_calls() > 0) {
+            site.is_quiet.store(true, Relaxed);
         }
     }
 
@@ -190,29 +163,28 @@ impl SiteTable {
 mod tests {
     use super::*;
 
+    fn use_often(site: &AccessSite) {
+        (0..KNOWN_AFTER).for_each(|_| site.note_access(LineUse::Quiet));
+    }
+
     #[test]
-    fn a_site_is_watched_by_what_it_met() {
+    fn a_site_calls_by_what_it_met() {
         let mut sites = SiteTable::default();
-        let [quiet, rare, shares, hot] = [1, 2, 3, 4].map(|pc| sites.site_at(pc, &[], &[]));
-        let watched = || [quiet, rare, shares, hot].map(AccessSite::watch);
-        let use_often = |site: &AccessSite| {
-            (0..KNOWN_AFTER).for_each(|_| site.note_access(LineUse::Quiet));
-        };
-        use_often(quiet);
-        use_often(shares);
+        let all = [1, 2, 3, 4].map(|pc| sites.site_at(pc, &[], &[]));
+        let [quiet, rare, shares, hot] = all;
+        [quiet, shares, hot].map(use_often);
         rare.note_access(LineUse::Quiet);
         shares.note_access(LineUse::Shared);
         hot.note_access(LineUse::Contended);
-        let learnt = LearntSites {
-            contended: 1,
-            unordered: 1,
-            needless: 64,
-        };
-        assert_eq!(sites.learnt(), learnt);
-        use SiteWatch::{Noted, Nothing, Ordered};
-        assert_eq!(watched(), [Noted; 4]);
-        sites.apply_learnt();
-        assert_eq!(watched(), [Nothing, Noted, Noted, Ordered]);
+        assert_eq!(sites.needless_calls(), u64::from(KNOWN_AFTER));
+        sites.make_quiet();
+        sites.begin_period();
+        assert_eq!(all.map(AccessSite::is_quiet), [true, false, false, false]);
+        assert_eq!(
+            all.map(AccessSite::is_contended),
+            [false, false, false, true]
+        );
+        assert_eq!(sites.needless_calls(), 0);
         assert_eq!(sites.site(3).map(|site| site.pc), Some(4));
     }
 
@@ -222,17 +194,18 @@ mod tests {
         let mut sites = SiteTable::default();
         let hot = sites.site_at(1, &[], &[]);
         let look = || {
-            sites.apply_learnt();
             sites.begin_period();
-            hot.watch()
+            hot.is_contended()
         };
         hot.note_access(LineUse::Contended);
-        assert_eq!(look(), SiteWatch::Ordered);
-        hot.note_ordered();
-        assert_eq!(look(), SiteWatch::Ordered);
+        assert!(look());
         hot.note_access(LineUse::Quiet);
-        assert_eq!(look(), SiteWatch::Ordered, "one access tells little");
-        (0..KNOWN_AFTER).for_each(|_| hot.note_access(LineUse::Quiet));
-        assert_eq!(look(), SiteWatch::Nothing);
+        assert!(look(), "one access tells little");
+        use_often(hot);
+        hot.note_ordered();
+        assert!(look());
+        use_often(hot);
+        assert!(!look());
+        assert_eq!(sites.needless_calls(), u64::from(KNOWN_AFTER));
     }
 }

@@ -9,7 +9,7 @@ use relayout_shadow::wire::STRING;
 use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
 use super::line_numbers::{changes_pages, on_changed_pages};
 use super::operands::{MemoryOperand, OperandReader, repeats_string};
-use super::sites::{AccessSite, SiteTable, SiteWatch};
+use super::sites::{AccessSite, SiteTable};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
 use crate::callbacks::KERNEL;
@@ -139,8 +139,7 @@ impl SimulatedGuest {
             return;
         }
         let site = sites.site_at(pc, bytes, &operands);
-        let watch = site.watch();
-        if watch == SiteWatch::Nothing {
+        if site.is_quiet() {
             return;
         }
         let access = Box::leak(Box::new(AccessInstruction {
@@ -160,7 +159,7 @@ impl SimulatedGuest {
         let data = std::ptr::from_mut(access).cast::<c_void>();
         // SAFETY: as above; the data is never freed.
         unsafe {
-            if watch == SiteWatch::Ordered && has_operands {
+            if has_operands {
                 api::qemu_plugin_register_vcpu_insn_exec_cb(
                     insn,
                     on_instruction,
