@@ -38,7 +38,7 @@ impl ProgramPages {
     /// Returns where the byte at an address of the program is in the direct map; `None` if its page is unknown.
     fn find(&self, vaddr: u64) -> Option<u64> {
         let (page, place) = self.slot(vaddr).get();
-        (page == vaddr >> PAGE_BITS).then_some(place | vaddr % (1 << PAGE_BITS))
+        (page == vaddr >> PAGE_BITS).then_some(place + vaddr % (1 << PAGE_BITS))
     }
 
     /// Notes where the byte at an address of the program is in the direct map.

@@ -172,7 +172,7 @@ mod tests {
         let mut sites = SiteTable::default();
         let all = [1, 2, 3, 4].map(|pc| sites.site_at(pc, &[], &[]));
         let [quiet, rare, shares, hot] = all;
-        [quiet, shares, hot].map(use_often);
+        [quiet, shares, hot].into_iter().for_each(use_often);
         rare.note_access(LineUse::Quiet);
         shares.note_access(LineUse::Shared);
         hot.note_access(LineUse::Contended);
