@@ -11,12 +11,15 @@
 //! Nothing that the host does decides the order: a thread that wakes up late is waited for, timers
 //! run when simulated time has come to them, and all clocks of the guest are simulated time.
 
+mod addresses;
 mod callbacks;
 mod cpu_clock;
+mod guest_clock;
 mod instruction_costs;
 mod keeper;
 mod line_numbers;
 mod operands;
+mod ordering;
 mod qemu_hooks;
 mod refresh;
 mod results;
@@ -24,15 +27,16 @@ mod seat;
 mod setup;
 mod sites;
 mod translate;
+mod turns;
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use relayout_machine::{ByteMap, SimulatedMachine, SimulatedTime};
 
 use self::cpu_clock::CpuClocks;
-use self::qemu_hooks::{GuestTime, QemuCpu, QemuFunctions, StoppedClocks};
+use self::qemu_hooks::{QemuFunctions, StoppedClocks};
 use self::seat::CpuSeat;
 use self::sites::SiteTable;
 use crate::api::{self, PluginId};
@@ -223,76 +227,6 @@ impl SimulatedGuest {
         unsafe { &mut *self.state.get() }
     }
 
-    /// Time of CPU `n`, on whose thread this is, with its present block.
-    fn time_of(&self, n: usize) -> u64 {
-        let seat = &self.seats[n];
-        seat.cell().time_ps(seat.ask_at.get())
-    }
-
-    /// Time of CPU `n`, which has the turn, with `rest_ps` of its block to come. Its code in this turn took longer
-    /// if another thread of its core executes.
-    fn time_before(&self, n: usize, rest_ps: u64) -> SimulatedTime {
-        let at = self.time_of(n) - rest_ps;
-        // SAFETY: the caller's thread has the turn.
-        let (factor, divisor) = unsafe { self.state() }.machine.issue_factor(n);
-        let code_ps = at.saturating_sub(self.seats[n].began_at.get());
-        SimulatedTime(at + code_ps * (factor - divisor) / divisor)
-    }
-
-    /// Makes CPU `n` execute from `at` on, with `block_ps` of its block added already.
-    fn set_time(&self, n: usize, at: SimulatedTime, block_ps: u64) {
-        let seat = &self.seats[n];
-        let ask_at = self.ask_time(n, at).0.saturating_add(block_ps);
-        seat.ask_at.set(ask_at);
-        seat.began_at.set(at.0);
-        seat.cell().set(at.0 + block_ps, ask_at);
-    }
-
-    /// Returns when CPU `n`, which has the turn and executes from `at` on, has to ask again.
-    fn ask_time(&self, n: usize, at: SimulatedTime) -> SimulatedTime {
-        // SAFETY: the caller's thread has the turn.
-        let state = unsafe { self.state() };
-        let until = state.machine.run_until(n).min(state.next_timer);
-        until.max(at).min(at.after(ALONE_MAX_PS))
-    }
-
-    /// Ends the turn of CPU `n` at a time, and waits until it has it again. Returns when that is;
-    /// `None` once the window is closed.
-    fn yield_turn(
-        &self,
-        n: usize,
-        at: SimulatedTime,
-        place: WaitingPlace,
-    ) -> Option<SimulatedTime> {
-        // SAFETY: this thread has the turn.
-        unsafe { self.state() }.machine.end_turn(n, at);
-        self.pass_turn(n, place)
-    }
-
-    /// Gives the turn to the CPU that is next, which may be `n` itself, and waits until `n` has it.
-    fn pass_turn(&self, n: usize, place: WaitingPlace) -> Option<SimulatedTime> {
-        self.take_outside_kicks();
-        self.update_timer();
-        loop {
-            // SAFETY: this thread has the turn.
-            let state = unsafe { self.state() };
-            let now = state.machine.next_time();
-            if state.next_timer <= now {
-                self.run_timers(false);
-                continue;
-            }
-            if now != SimulatedTime::NEVER && self.note_progress(now) {
-                return None;
-            }
-            match state.machine.next_turn() {
-                Some(turn) if turn.cpu == n => return Some(turn.at),
-                Some(turn) => self.give_turn(turn.cpu, turn.at),
-                None => self.ring_keeper(),
-            }
-            return self.wait_for_turn(n, place);
-        }
-    }
-
     /// Opens and closes the window when its time has come. Returns true once it is closed.
     fn note_progress(&self, now: SimulatedTime) -> bool {
         // SAFETY: this thread has the turn.
@@ -320,126 +254,6 @@ impl SimulatedGuest {
             .sum()
     }
 
-    /// Gives the turn to CPU `n`, which may still have to wake up.
-    fn give_turn(&self, n: usize, at: SimulatedTime) {
-        // SAFETY: this thread has the turn.
-        unsafe { self.state() }.tallies.turns += 1;
-        let seat = &self.seats[n];
-        seat.turn_at.store(at.0, Relaxed);
-        self.turn.store(n, Release);
-        seat.bell.ring();
-    }
-
-    fn ring_keeper(&self) {
-        self.turn.store(NOBODY, Release);
-        self.keeper.ring();
-    }
-
-    /// Waits until CPU `n`, whose thread this is, has the turn. `None` once the window is closed.
-    ///
-    /// QEMU's exclusive sections wait until no CPU is in translated code. Then it leaves its code, and
-    /// waits again when it enters: this does not return.
-    fn wait_for_turn(&self, n: usize, place: WaitingPlace) -> Option<SimulatedTime> {
-        let seat = &self.seats[n];
-        loop {
-            if let WaitingPlace::Code { return_address } = place
-                && seat.must_leave.swap(false, AcqRel)
-            {
-                seat.note_leaving();
-                // SAFETY: the place of a callback that may be left, on the CPU's own thread.
-                unsafe { self.functions.leave_block(seat.cpu(), return_address) }
-            }
-            if self.phase() == SimulationPhase::Closed {
-                return None;
-            }
-            if self.has_turn(n) {
-                return Some(SimulatedTime(seat.turn_at.load(Relaxed)));
-            }
-            seat.bell.wait(|| {
-                self.has_turn(n)
-                    || self.phase() == SimulationPhase::Closed
-                    || seat.must_leave.load(Acquire)
-            });
-        }
-    }
-
-    /// Asks QEMU for the next timer. The thread has the turn.
-    fn update_timer(&self) {
-        let now = self.clock_ps() / PS;
-        let next = match self.functions.time_to_timer() {
-            Some(nanoseconds) => SimulatedTime((now + nanoseconds).saturating_mul(PS)),
-            None => SimulatedTime::NEVER,
-        };
-        // SAFETY: this thread has the turn.
-        unsafe { self.state() }.next_timer = next;
-    }
-
-    /// Runs the timers that are next, at their time. The thread has the turn, and QEMU's lock if it
-    /// says so.
-    fn run_timers(&self, has_lock: bool) {
-        // SAFETY: this thread has the turn.
-        let state = unsafe { self.state() };
-        let at = state.next_timer.0;
-        state.tallies.timers += 1;
-        TIMER_PS.set(Some(at));
-        if !has_lock {
-            self.functions.lock();
-        }
-        self.functions.run_timers();
-        if !has_lock {
-            self.functions.unlock();
-        }
-        self.update_timer();
-        TIMER_PS.set(None);
-        self.timers_ran_ps.store(at, Release);
-    }
-
-    /// Time of the guest for this thread.
-    fn clock_ps(&self) -> u64 {
-        if let Some(at) = TIMER_PS.get() {
-            return at;
-        }
-        let n = OWN_CPU.get();
-        if n != NOBODY && self.has_turn(n) {
-            return self.time_of(n).max(self.timers_ran_ps.load(Acquire));
-        }
-        self.timers_ran_ps.load(Acquire)
-    }
-
-    /// Notes that a CPU was woken, by the thread with the turn.
-    fn note_own_kick(&self, n: usize, at_ps: u64) {
-        let cpu = self.functions.cpu(n);
-        // SAFETY: one of the guest's CPUs.
-        if unsafe { self.functions.is_idle(cpu) } {
-            return;
-        }
-        // SAFETY: this thread has the turn.
-        let state = unsafe { self.state() };
-        state.tallies.kicks += 1;
-        state.machine.interrupt(n, SimulatedTime(at_ps));
-    }
-
-    /// Notes that the code of CPU `running`, which has the turn, has woken CPU `n`: it may be next before
-    /// the running one asks again.
-    fn note_kick_by_code(&self, running: usize, n: usize) {
-        let now = self.time_of(running);
-        self.note_own_kick(n, now);
-        self.set_time(running, SimulatedTime(now), 0);
-    }
-
-    /// Notes the wake-ups that came from elsewhere, as of now. The thread has the turn.
-    fn take_outside_kicks(&self) {
-        if self.order_breaks.load(Relaxed) == 0 {
-            return;
-        }
-        let mut kicks = { self.outside_kicks.lock() }.unwrap_or_else(PoisonError::into_inner);
-        let woken = std::mem::take(&mut *kicks);
-        drop(kicks);
-        for n in woken {
-            self.note_own_kick(n, self.clock_ps());
-        }
-    }
-
     /// Ends the window: writes the results, and lets all CPUs go.
     fn close(&self, problem: Option<&str>) {
         if self.phase() == SimulationPhase::Closed {
@@ -453,52 +267,6 @@ impl SimulatedGuest {
         self.turn.store(NOBODY, Release);
         for seat in &self.seats {
             seat.bell.ring();
-        }
-    }
-}
-
-impl GuestTime for SimulatedGuest {
-    fn clock_ns(&self) -> i64 {
-        let begin = self.stopped.get().map_or(0, |clocks| clocks.clock_ns);
-        begin + (self.clock_ps() / PS) as i64
-    }
-
-    fn ticks(&self) -> i64 {
-        let begin = self.stopped.get().map_or(0, |clocks| clocks.ticks);
-        let passed = u128::from(self.clock_ps()) * u128::from(self.options.tsc_khz) / 1_000_000_000;
-        begin + passed as i64
-    }
-
-    fn note_kick(&self, cpu: *mut QemuCpu) {
-        let Some(n) = self.seats.iter().position(|seat| seat.cpu() == cpu) else {
-            return;
-        };
-        // What a CPU must do for an interrupt, QEMU says with its lock held. Without, it waits for all
-        // CPUs to leave their code.
-        if !self.functions.has_lock() {
-            self.seats[n].must_leave.store(true, Release);
-            self.seats[n].bell.ring();
-            return;
-        }
-        match self.phase() {
-            SimulationPhase::TakenOver => self.keeper.note_started(),
-            SimulationPhase::Running if self.is_own_turn() => {
-                match (TIMER_PS.get(), OWN_CPU.get()) {
-                    (None, running @ ..NOBODY) => self.note_kick_by_code(running, n),
-                    _ => self.note_own_kick(n, self.clock_ps()),
-                }
-            }
-            SimulationPhase::Running => {
-                self.order_breaks.fetch_add(1, Relaxed);
-                let mut kicks =
-                    { self.outside_kicks.lock() }.unwrap_or_else(PoisonError::into_inner);
-                kicks.push(n);
-                drop(kicks);
-                if self.turn.load(Acquire) == NOBODY {
-                    self.keeper.ring();
-                }
-            }
-            SimulationPhase::Loading | SimulationPhase::Closed => {}
         }
     }
 }

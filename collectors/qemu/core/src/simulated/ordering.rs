@@ -1,0 +1,217 @@
+//! Accesses that are ordered before they execute, and those that are noted after it.
+
+use relayout_machine::{LineAccess, LineAnswer, LineNumber, LineRequest, LineUse, SimulatedTime};
+
+use super::seat::OrderedAccesses;
+use super::translate::AccessInstruction;
+use super::{SimulatedGuest, WaitingPlace};
+use crate::api;
+
+/// Bytes of a line.
+const LINE_BYTES: u64 = 64;
+
+/// Addresses that an operand accesses, from `start` to `end`.
+#[derive(Clone, Copy)]
+struct OperandRange {
+    start: u64,
+    end: u64,
+    access: LineAccess,
+}
+
+impl OperandRange {
+    /// The parts of the range by lines.
+    fn parts(self) -> impl Iterator<Item = Self> {
+        let mut start = self.start;
+        std::iter::from_fn(move || {
+            let rest = Self { start, ..self };
+            let next = (start | (LINE_BYTES - 1)).saturating_add(1);
+            start = next;
+            (rest.start < self.end).then(|| Self {
+                end: next.min(self.end),
+                ..rest
+            })
+        })
+    }
+}
+
+impl SimulatedGuest {
+    /// Orders the accesses that an instruction is about to make, where others fight over their lines.
+    pub(super) fn order_instruction(
+        &self,
+        n: usize,
+        instruction: &AccessInstruction,
+        place: WaitingPlace,
+    ) {
+        let (seat, pc) = (&self.seats[n], instruction.site.pc);
+        let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
+        let kept = seat.take_kept(pc, at);
+        seat.ordered.set(OrderedAccesses::at(pc));
+        for operand in &instruction.operands {
+            let Some(start) = self.operand_address(n, operand) else {
+                continue;
+            };
+            let operand = OperandRange {
+                start,
+                end: start.saturating_add(self.operand_bytes(n, operand, instruction)),
+                access: operand.access,
+            };
+            if !self.order_operand(n, operand, instruction, kept, place) {
+                return seat.cell().release();
+            }
+        }
+        seat.kept.set(None);
+    }
+
+    /// Orders the accesses to one operand, line by line, but for what was granted before. Returns false once the window
+    /// is closed.
+    fn order_operand(
+        &self,
+        n: usize,
+        operand: OperandRange,
+        instruction: &AccessInstruction,
+        kept: Option<OrderedAccesses>,
+        place: WaitingPlace,
+    ) -> bool {
+        let seat = &self.seats[n];
+        let is_string = instruction.is_string;
+        for part in operand.parts() {
+            let Some(line) = self.line_before(n, part.start) else {
+                return true;
+            };
+            let is_granted = kept.is_some_and(|kept| kept.contains(part.start));
+            let was_ordered = match is_granted {
+                true => Some(true),
+                false => self.order_access(n, line, part, instruction, place),
+            };
+            match was_ordered {
+                Some(false) if !is_string => continue,
+                Some(false) => self.note_unordered(n, line, part.access, instruction),
+                Some(true) => {}
+                None => return false,
+            }
+            seat.ordered
+                .set(seat.ordered.get().with(part.start, part.end));
+        }
+        true
+    }
+
+    /// Orders one access. Returns whether that was necessary; `None` once the window is closed.
+    fn order_access(
+        &self,
+        n: usize,
+        line: LineNumber,
+        operand: OperandRange,
+        instruction: &AccessInstruction,
+        place: WaitingPlace,
+    ) -> Option<bool> {
+        let rest_ps = instruction.rest_ps;
+        let mut at = SimulatedTime(self.time_of(n) - rest_ps);
+        // SAFETY: this thread has the turn.
+        let machine = unsafe { &mut self.state().machine };
+        let access = operand.access;
+        if !machine.must_order(n, line, access, at) {
+            return Some(false);
+        }
+        at = self.time_before(n, rest_ps);
+        let seat = &self.seats[n];
+        seat.kept.set(Some(seat.ordered.get()));
+        self.refresh_translations(n, at, place);
+        if !machine.is_next(n, at) {
+            at = self.yield_turn(n, at, place)?;
+        }
+        let request = LineRequest {
+            cpu: n,
+            line,
+            address: operand.start,
+            access,
+            site: instruction.site.number,
+            at,
+        };
+        // SAFETY: this thread has the turn.
+        let state = unsafe { self.state() };
+        state.tallies.ordered += 1;
+        instruction.site.note_ordered();
+        let at = match state.machine.request(request) {
+            LineAnswer::Now(at) => at,
+            LineAnswer::Waits => {
+                let granted = seat.ordered.get().with(operand.start, operand.end);
+                seat.kept.set(Some(granted));
+                self.pass_turn(n, place)?
+            }
+        };
+        self.set_time(n, at, rest_ps);
+        Some(true)
+    }
+
+    /// Notes an access that was made, and checks whether it was ordered as it should.
+    pub(super) fn note_access(
+        &self,
+        n: usize,
+        info: u32,
+        vaddr: u64,
+        instruction: &AccessInstruction,
+    ) {
+        let seat = &self.seats[n];
+        let ordered = seat.ordered.get();
+        // SAFETY: this thread has the turn.
+        let state = unsafe { self.state() };
+        if ordered.pc == instruction.site.pc {
+            if ordered.contains(vaddr) {
+                return;
+            }
+            if !ordered.is_empty() && !instruction.repeats && instruction.operands.len() == 1 {
+                state.tallies.misplaced += 1;
+            }
+        }
+        let Some(line) = self.line_after(n, info, vaddr) else {
+            return;
+        };
+        let stored = match instruction.operands.first() {
+            Some(operand) if operand.access != LineAccess::Load => operand.access,
+            _ => LineAccess::Store,
+        };
+        let access = if api::is_store(info) {
+            stored
+        } else {
+            LineAccess::Load
+        };
+        self.note_unordered(n, line, access, instruction);
+    }
+
+    /// Notes an access that was not ordered.
+    fn note_unordered(
+        &self,
+        n: usize,
+        line: LineNumber,
+        access: LineAccess,
+        instruction: &AccessInstruction,
+    ) {
+        let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
+        // SAFETY: this thread has the turn.
+        let state = unsafe { self.state() };
+        let line_use = state.machine.note_access(n, line, access, at);
+        state.tallies.unordered += u64::from(line_use == LineUse::Contended);
+        instruction.site.note_access(line_use);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_end_with_their_lines() {
+        let parts = |start, end| -> Vec<(u64, u64)> {
+            let access = LineAccess::Load;
+            let range = OperandRange { start, end, access };
+            range.parts().map(|part| (part.start, part.end)).collect()
+        };
+        assert_eq!(parts(0x38, 0x39), [(0x38, 0x39)]);
+        assert_eq!(
+            parts(0x38, 0x90),
+            [(0x38, 0x40), (0x40, 0x80), (0x80, 0x90)]
+        );
+        assert_eq!(parts(0x40, 0x40), []);
+        assert_eq!(parts(u64::MAX - 1, u64::MAX), [(u64::MAX - 1, u64::MAX)]);
+    }
+}
