@@ -57,10 +57,11 @@ pub struct QemuFunctions {
     kick: CallOnCpu,
 }
 
-/// Looks a function up, and gives it the type that its caller knows.
+/// Looks a function up, by its name or one that it has in later versions, and gives it the type that its caller
+/// knows.
 macro_rules! qemu_function {
-    ($name:literal as $signature:ty) => {
-        match api::find_symbol($name) {
+    ($name:literal $(or $later:literal)? as $signature:ty) => {
+        match api::find_symbol($name)$(.or_else(|| api::find_symbol($later)))? {
             // SAFETY: the signature in QEMU's headers, the same from 9.0 to 10.x.
             Some(found) => unsafe { std::mem::transmute::<*mut c_void, $signature>(found) },
             None => {
@@ -86,7 +87,7 @@ impl QemuFunctions {
             run_timers: qemu_function!(c"qemu_clock_run_timers" as RunTimers),
             time_to_timer: qemu_function!(c"qemu_clock_deadline_ns_all" as AskTimers),
             register_thread: qemu_function!(c"rcu_register_thread" as CallQemu),
-            flush_translations: qemu_function!(c"tb_flush" as CallOnCpu),
+            flush_translations: qemu_function!(c"tb_flush" or c"queue_tb_flush" as CallOnCpu),
             virtual_clock: qemu_function!(c"cpus_get_virtual_clock" as ReadClock),
             elapsed_ticks: qemu_function!(c"cpus_get_elapsed_ticks" as ReadClock),
             kick: qemu_function!(c"qemu_cpu_kick" as CallOnCpu),
