@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::RangeInclusive;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 /// Priority under SCHED_FIFO: above all ordinary programs, below all other real-time programs.
 const FIFO_PRIORITY: i32 = 1;
@@ -20,6 +20,15 @@ pub fn allowed_cpus() -> Vec<usize> {
     (0..CpuSet::MAX_CPU)
         .filter(|&cpu| set.is_set(cpu))
         .collect()
+}
+
+/// Returns the number of the CPU on which the calling thread runs, at this moment.
+///
+/// ```
+/// assert!(relayout_files::allowed_cpus().contains(&relayout_files::present_cpu()));
+/// ```
+pub fn present_cpu() -> usize {
+    sched_getcpu()
 }
 
 /// Restricts the calling thread to these CPUs, each of those that [`allowed_cpus`] can return.

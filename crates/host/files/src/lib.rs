@@ -43,7 +43,7 @@ mod trust;
 pub use cache::CacheFolder;
 pub use cached_files::CachedFiles;
 pub use cached_values::{CachedRequest, CachedValues, MappedValue};
-pub use cpus::{allowed_cpus, parse_cpu_list, request_fifo, run_on_cpus};
+pub use cpus::{allowed_cpus, parse_cpu_list, present_cpu, request_fifo, run_on_cpus};
 pub use debug_file::DebugFile;
 pub use debug_search::{DebugPlaces, find_separate_file};
 pub use debuginfod::{DebuginfodClient, ServedFile};

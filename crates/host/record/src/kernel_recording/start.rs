@@ -362,6 +362,7 @@ impl ReadyGuest<'_> {
             memory,
             disks: self.disks,
             plugin_options: self.plugin_options(window, workspace),
+            takes_turns: matches!(window, WindowOption::Simulated { .. }),
             extra_arguments: &self.recording.qemu_arguments,
             origin,
         }

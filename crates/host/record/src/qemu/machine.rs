@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use relayout_files::{cannot, die_with_parent};
+use relayout_files::{cannot, die_with_parent, present_cpu, run_on_cpus};
 use serde_json::{Value, json};
 
 use super::QemuCollector;
@@ -80,6 +80,8 @@ pub struct QemuConfig<'c> {
     pub plugin_options: OsString,
     pub extra_arguments: &'c [String],
     pub origin: MachineOrigin<'c>,
+    /// All of QEMU runs on one CPU of the host: its threads take turns, and a turn passes faster within a CPU.
+    pub takes_turns: bool,
 }
 
 /// Origin of a machine's state.
@@ -134,12 +136,17 @@ impl QemuMachine {
         // A terminal's Ctrl-C is for relayout, which then ends QEMU in good order.
         command.process_group(0);
         let parent = std::process::id();
+        let host_cpu = config.takes_turns.then(present_cpu);
         // SAFETY: only async-signal-safe calls between fork and exec.
         unsafe {
             command.pre_exec(move || {
                 for &file in &inherited {
                     // QEMU gets the file under its number here. It fails to open one that it lacks.
                     libc::fcntl(file, libc::F_SETFD, 0);
+                }
+                if let Some(cpu) = host_cpu {
+                    // On more CPUs it is only slower.
+                    let _ = run_on_cpus(&[cpu]);
                 }
                 die_with_parent(parent)
             });
