@@ -29,6 +29,9 @@ struct traffic traffic __attribute__((aligned(64)));
 /// Markup that runs a script, a mark that turns the direction of text, and the begin of a command to terminals.
 const MARKUP: &str = "<img src=x onerror=alert(1)>\u{202e}\x1b";
 
+/// Name of a file that does not fit into a narrow window.
+const LONG_NAME: &str = "a-kernel-whose-name-is-longer-than-a-narrow-window-shows-in-one-line";
+
 /// Two contexts: each has a word of the first line, both add to `total`, and only the second reads `limit`.
 fn traffic_words() -> Vec<Word> {
     [
@@ -86,7 +89,7 @@ fn pages_of_recordings() {
 
     let with_member = SOURCE.replace("long hits;", "long hits; long misses;");
     place.compile("other", &with_member, KERNEL_FLAGS);
-    add_page(&place, "diff", "diff vmlinux other");
+    add_page(&place, "diff", &format!("diff vmlinux {LONG_NAME}"));
     for (script, rate) in [("old", 1000), ("new", 1500)] {
         place.script(script, &format!("echo rate: {rate}"));
     }
@@ -100,12 +103,12 @@ fn pages_of_recordings() {
 fn names_with_markup() {
     let place = Place::new();
     hostile::write_elf(&place, "vmlinux", "", MARKUP);
-    hostile::write_elf(&place, "other", "long pushing;", MARKUP);
+    hostile::write_elf(&place, LONG_NAME, "long pushing;", MARKUP);
     let path = hot::write(&place, "p", "vmlinux", "origin", [0, 4]);
     profile::edit_meta(&path, "made up", "</script><script>alert(2)</script>");
     write_pages(&place, "--only hostile --recording hostile=p");
     add_page(&place, "advise", "advise p");
-    add_page(&place, "diff", "diff vmlinux other");
+    add_page(&place, "diff", &format!("diff vmlinux {LONG_NAME}"));
     check_pages(&place, "names");
 }
 
