@@ -156,7 +156,7 @@ fn show(place: &Place, program: PaholeProgram, file: &Path, words: &str) -> Stri
 }
 
 /// Report of the types that differ, with the first different line, and of allowed types that do
-/// not.
+/// not, but for those behind a question mark.
 fn difference<'t>(ours: &'t str, theirs: &'t str, allowed: &[&str]) -> Option<String> {
     let (ours, theirs) = (blocks(ours), blocks(theirs));
     let mut wrong = Vec::new();
@@ -167,14 +167,16 @@ fn difference<'t>(ours: &'t str, theirs: &'t str, allowed: &[&str]) -> Option<St
         if ours == theirs {
             continue;
         }
-        let is_allowed = allowed.contains(&head(theirs)) && head(ours) == head(theirs);
+        let may_differ = |allowed: &&str| allowed.trim_start_matches("? ") == head(theirs);
+        let is_allowed = allowed.iter().any(may_differ) && head(ours) == head(theirs);
         match is_allowed {
             true => met.push(head(theirs)),
             false => wrong.push((ours, theirs)),
         }
     }
     let mut report = String::new();
-    for head in allowed.iter().filter(|head| !met.contains(head)) {
+    let must_differ = allowed.iter().filter(|head| !head.starts_with('?'));
+    for head in must_differ.filter(|head| !met.contains(head)) {
         report += &format!("{head} is listed as different, and is not\n");
     }
     if let Some((ours, theirs)) = wrong.first() {
