@@ -89,7 +89,7 @@ fn pages_of_recordings() {
 
     let with_member = SOURCE.replace("long hits;", "long hits; long misses;");
     place.compile("other", &with_member, KERNEL_FLAGS);
-    add_page(&place, "diff", &format!("diff vmlinux {LONG_NAME}"));
+    add_page(&place, "diff", "diff vmlinux other");
     for (script, rate) in [("old", 1000), ("new", 1500)] {
         place.script(script, &format!("echo rate: {rate}"));
     }
