@@ -52,7 +52,7 @@ fn each_broken_lock_is_noticed() {
         check_violation(&stand, lock, &format!("{} --force -o out", broken(lock)));
     }
     let words = broken("nothing");
-    let ended = stand.run(&format!("{words} -o out"));
+    let ended = stand.run(&format!("{words} --force -o out"));
     assert!(ended.stderr.contains("no lock named nothing"), "{ended:?}");
 }
 
