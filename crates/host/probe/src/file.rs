@@ -168,6 +168,16 @@ pub struct UnknownValue {
     pub why: String,
 }
 
+/// Reads a file of a machine; of one that is too long, a byte more than is allowed.
+pub(crate) fn read_bounded(path: &Path) -> Result<Vec<u8>, Error> {
+    let file = open_regular(path).map_err(cannot("read", path))?;
+    let mut text = Vec::new();
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut text)
+        .map_err(cannot("read", path))?;
+    Ok(text)
+}
+
 impl MachineFile {
     /// Default path of the machine file: `machine.json` in the [`CacheFolder`].
     pub fn default_path() -> Option<PathBuf> {
@@ -179,12 +189,7 @@ impl MachineFile {
     /// # Errors
     /// The file cannot be read, is no machine file, or has impossible numbers.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let file = open_regular(path).map_err(cannot("read", path))?;
-        let mut text = Vec::new();
-        file.take(FILE_BYTES_MAX + 1)
-            .read_to_end(&mut text)
-            .map_err(cannot("read", path))?;
-        Self::parse(&text).map_err(|problem| Error::MachineFile {
+        Self::parse(&read_bounded(path)?).map_err(|problem| Error::MachineFile {
             path: path.to_owned(),
             problem,
         })

@@ -4,10 +4,8 @@
 //! `relayout probe` serves as well, if the measurements tell enough.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
-use relayout_files::{cannot, open_regular};
 use relayout_machine::{
     CoherenceProtocol, DistanceTimes, KnownMachine, MachineDescription, MachineRule, MachineRules,
     MachineTopology, RULES,
@@ -19,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::Error;
 use crate::error::SimulatedMachineProblem;
-use crate::file::MachineFile;
+use crate::file::{MachineFile, read_bounded};
 use crate::schema::{FILE_BYTES_MAX, SCHEMA, SIMULATED_MACHINE_SCHEMA};
 
 /// Characters of a name, at most.
@@ -88,11 +86,7 @@ impl SimulatedMachineFile {
     /// # Errors
     /// The file cannot be read, is neither, or lacks something; the error names the field.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let file = open_regular(path).map_err(cannot("read", path))?;
-        let mut text = Vec::new();
-        file.take(FILE_BYTES_MAX + 1)
-            .read_to_end(&mut text)
-            .map_err(cannot("read", path))?;
+        let text = read_bounded(path)?;
         Self::parse_any(&text).map_err(|problem| Error::SimulatedMachineFile {
             path: path.to_owned(),
             problem,
@@ -117,17 +111,17 @@ impl SimulatedMachineFile {
     fn from_fields(fields: Map<String, Value>) -> Result<Self, SimulatedMachineProblem> {
         let mut fields = MachineFields(fields);
         let machine = Self {
-            schema: fields.take("schema")?,
-            name: fields.take("name")?,
-            processor: fields.take("processor")?,
-            sockets: fields.take("sockets")?,
-            cores: fields.take("cores")?,
-            cluster_cores: fields.take("cluster_cores")?,
-            threads: fields.take("threads")?,
-            cluster_ns: fields.take("cluster_ns")?,
-            socket_ns: fields.take("socket_ns")?,
-            other_socket_ns: fields.take("other_socket_ns")?,
-            protocol: fields.take("protocol")?,
+            schema: fields.take_field("schema")?,
+            name: fields.take_field("name")?,
+            processor: fields.take_field("processor")?,
+            sockets: fields.take_field("sockets")?,
+            cores: fields.take_field("cores")?,
+            cluster_cores: fields.take_field("cluster_cores")?,
+            threads: fields.take_field("threads")?,
+            cluster_ns: fields.take_field("cluster_ns")?,
+            socket_ns: fields.take_field("socket_ns")?,
+            other_socket_ns: fields.take_field("other_socket_ns")?,
+            protocol: fields.take_field("protocol")?,
             rules: fields.take_optional("rules")?,
             source: fields.take_optional("source")?,
         };
@@ -254,7 +248,7 @@ fn maker_protocol(cpu: &str) -> Option<CoherenceProtocol> {
 struct MachineFields(Map<String, Value>);
 
 impl MachineFields {
-    fn take<T: DeserializeOwned>(
+    fn take_field<T: DeserializeOwned>(
         &mut self,
         name: &'static str,
     ) -> Result<T, SimulatedMachineProblem> {
@@ -269,7 +263,7 @@ impl MachineFields {
         name: &'static str,
     ) -> Result<T, SimulatedMachineProblem> {
         match self.0.contains_key(name) {
-            true => self.take(name),
+            true => self.take_field(name),
             false => Ok(T::default()),
         }
     }
