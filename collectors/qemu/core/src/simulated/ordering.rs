@@ -155,7 +155,8 @@ impl SimulatedGuest {
         let ordered = seat.ordered.get();
         // SAFETY: this thread has the turn.
         let state = unsafe { self.state() };
-        if ordered.pc == instruction.site.pc {
+        // Accesses of a site that is contended no more are not ordered: what was ordered is of an earlier execution.
+        if ordered.pc == instruction.site.pc && instruction.site.is_contended() {
             if ordered.contains(vaddr) {
                 return;
             }
