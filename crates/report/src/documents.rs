@@ -20,6 +20,7 @@ pub mod schema;
 pub mod selection;
 pub mod show;
 pub mod suite;
+pub(crate) mod time_shares;
 pub mod tune;
 pub mod verify;
 

@@ -180,6 +180,7 @@ fn adjacent_finding<I: AddressNamer>(
         line_bytes,
         tally: CoherenceTally::default(),
         first_reads: Some(0),
+        wait_ps: None,
         share: 0.0,
         adjacent: Some(adjacent),
         objects: objects.len() as u64,

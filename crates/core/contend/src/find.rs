@@ -268,6 +268,7 @@ fn group_finding<I: AddressNamer>(
         line_bytes: context.line_bytes as u32,
         tally: *tally,
         first_reads: group::first_reads(group.conflicts.iter().map(|conflict| conflict.row)),
+        wait_ps: { context.profile.meta.simulated_machine.as_ref() }.map(|_| group.wait_ps),
         share: 0.0,
         adjacent: None,
         objects: line_join::object_count(group),

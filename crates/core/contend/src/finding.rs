@@ -275,6 +275,9 @@ pub struct Finding {
     /// Of the read transfers: reads of what a store left before any other context had read it. The
     /// rest are later reads of the same. `None` where they were not told apart.
     pub first_reads: Option<u64>,
+    /// Simulated time for which contexts stood still for the line, in picoseconds; `None` in the host's order, and
+    /// for [`FindingKind::AdjacentLine`].
+    pub wait_ps: Option<u64>,
     /// Transfers as a fraction of all in the profile.
     pub share: f64,
     /// Estimate of [`FindingKind::AdjacentLine`], which no sum of transfers includes.

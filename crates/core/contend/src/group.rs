@@ -17,6 +17,8 @@ pub(crate) struct LineGroup<'a> {
     pub line_bytes: u64,
     pub conflicts: Vec<ResolvedConflict<'a>>,
     pub counts: Vec<ResolvedCount<'a>>,
+    /// Simulated time for which contexts stood still for it, in picoseconds.
+    pub wait_ps: u64,
 }
 
 /// A conflict with the targets at both ends.
@@ -45,7 +47,7 @@ pub(crate) struct GroupedRows<'a> {
 pub(crate) struct TargetCache(FxHashMap<(RunId, Addr, u8), AccessTarget>);
 
 impl TargetCache {
-    /// Looks up every address of conflicts, counts and pairs.
+    /// Looks up every address of conflicts, counts, pairs and waits.
     pub fn new(profile: &Profile, identify: &impl AddressNamer) -> Self {
         let counts = counts_by_place(profile).map(|rows| (rows[0].run, rows[0].addr, rows[0].size));
         let mut places: Vec<(RunId, Addr, u8)> = counts.collect();
@@ -58,6 +60,8 @@ impl TargetCache {
             let other = (row.run, row.other_addr, row.other_size);
             [(row.run, row.addr, row.size), other]
         }));
+        let waits = profile.waits.iter();
+        places.extend(waits.map(|row| (row.run, row.addr, row.size)));
         places.sort();
         places.dedup();
         let targets = identify.targets_at(&places);
@@ -136,6 +140,7 @@ pub(crate) fn group_rows<'a>(
                     line_bytes,
                     conflicts: Vec::new(),
                     counts: Vec::new(),
+                    wait_ps: 0,
                 })
                 .conflicts
                 .push(ResolvedConflict { row, here, there }),
@@ -154,6 +159,12 @@ pub(crate) fn group_rows<'a>(
         if let Some(group) = group {
             let resolved = rows.iter().map(|row| ResolvedCount { row, target });
             group.counts.extend(resolved);
+        }
+    }
+    for row in &profile.waits {
+        let target = places.get(row.run, row.addr, row.size);
+        if let Some(group) = key(row.run, row.addr, target).and_then(|key| groups.get_mut(&key)) {
+            group.wait_ps = group.wait_ps.saturating_add(row.wait_ps);
         }
     }
     GroupedRows {

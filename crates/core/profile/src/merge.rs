@@ -109,6 +109,7 @@ fn append_profile(
     merged.counts.append(&mut profile.counts);
     merged.conflicts.append(&mut profile.conflicts);
     merged.pairs.append(&mut profile.pairs);
+    merged.waits.append(&mut profile.waits);
     merged.bursts.append(&mut profile.bursts);
     merged.visits.append(&mut profile.visits);
     merged.regions.append(&mut profile.regions);
@@ -204,6 +205,10 @@ fn renumber_rows(profile: &mut Profile, first_run: RunId, sites: &[SiteId]) {
         run(&mut row.run);
         row.site = site(row.site);
         row.other_site = site(row.other_site);
+    }
+    for row in &mut profile.waits {
+        run(&mut row.run);
+        row.site = site(row.site);
     }
     for row in &mut profile.bursts {
         run(&mut row.run);

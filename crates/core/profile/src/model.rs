@@ -169,6 +169,29 @@ pub struct PairRow {
     pub samples: u64,
 }
 
+/// Waiting of one instruction at one address in simulated time, over all contexts and the whole window: how long
+/// they stood still for the line. Only accesses to lines that contexts shared and contended have rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitRow {
+    /// Recording.
+    pub run: RunId,
+    /// First byte accessed.
+    pub addr: Addr,
+    /// Bytes of it.
+    pub size: u8,
+    /// Its site.
+    pub site: SiteId,
+    /// Its kind.
+    pub access: AccessKind,
+    /// Accesses that were put in order.
+    pub requests: u64,
+    /// Those that needed a transfer in simulated time. Not the events of the other tables, which are counted by
+    /// MESI.
+    pub misses: u64,
+    /// Simulated time for which contexts stood still for it, in picoseconds.
+    pub wait_ps: u64,
+}
+
 /// One access of an ordered burst.
 ///
 /// Repeats within a turn are left out: while no other context is logged in the same aligned 4096
@@ -666,6 +689,55 @@ pub struct SimulatedOrder {
     pub misplaced: u64,
     /// Accesses to contended lines that executed before they were ordered.
     pub unordered: u64,
+    /// Time of all CPUs together.
+    #[serde(default)]
+    pub cpu_times: CpuTimes,
+}
+
+/// Simulated time of CPUs by what they did, in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct CpuTimes {
+    /// They executed.
+    pub running_ps: u64,
+    /// They waited for the lines of loads.
+    pub load_ps: u64,
+    /// They waited for the lines of atomic instructions.
+    pub atomic_ps: u64,
+    /// They waited for their own stores, before an atomic instruction or with a full store buffer.
+    pub stores_ps: u64,
+    /// They paused in spin loops.
+    pub pause_ps: u64,
+    /// They had nothing to do.
+    pub idle_ps: u64,
+}
+
+impl CpuTimes {
+    /// Returns the sum of all times.
+    pub fn total_ps(&self) -> u64 {
+        let Self {
+            running_ps,
+            load_ps,
+            atomic_ps,
+            stores_ps,
+            pause_ps,
+            idle_ps,
+        } = *self;
+        let parts = [running_ps, load_ps, atomic_ps, stores_ps, pause_ps, idle_ps];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+impl std::iter::Sum for CpuTimes {
+    fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
+        times.fold(Self::default(), |sum, times| Self {
+            running_ps: sum.running_ps.saturating_add(times.running_ps),
+            load_ps: sum.load_ps.saturating_add(times.load_ps),
+            atomic_ps: sum.atomic_ps.saturating_add(times.atomic_ps),
+            stores_ps: sum.stores_ps.saturating_add(times.stores_ps),
+            pause_ps: sum.pause_ps.saturating_add(times.pause_ps),
+            idle_ps: sum.idle_ps.saturating_add(times.idle_ps),
+        })
+    }
 }
 
 /// Everything about a recording that is not a table.
@@ -748,6 +820,8 @@ pub struct Profile {
     pub conflicts: Vec<ConflictRow>,
     /// Sampled pair transfers.
     pub pairs: Vec<PairRow>,
+    /// Waiting in simulated time; none in the host's order.
+    pub waits: Vec<WaitRow>,
     /// Ordered accesses, by run and ticket.
     pub bursts: Vec<BurstRow>,
     /// Timed accesses to the same memory, by run and ticket.

@@ -33,7 +33,7 @@ use self::schema::{SiteRow, TableRow};
 use crate::ids::SiteId;
 use crate::model::{
     BurstRow, ConflictRow, CountRow, LineRow, PairRow, Profile, ProfileMeta, RangeRow, RegionRow,
-    Site, VisitRow,
+    Site, VisitRow, WaitRow,
 };
 use crate::validate;
 
@@ -41,18 +41,19 @@ use crate::validate;
 pub const FORMAT_VERSION: u32 = 2;
 
 /// Tables that older profiles have not: none of their rows were recorded then.
-const TABLES_ADDED_LATER: [&str; 2] = [PairRow::NAME, VisitRow::NAME];
+const TABLES_ADDED_LATER: [&str; 3] = [PairRow::NAME, WaitRow::NAME, VisitRow::NAME];
 
 /// Files by name.
 pub type ProfileFiles = BTreeMap<String, Vec<u8>>;
 
 /// Names of the tables.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 10] = [
     SiteRow::NAME,
     LineRow::NAME,
     CountRow::NAME,
     ConflictRow::NAME,
     PairRow::NAME,
+    WaitRow::NAME,
     BurstRow::NAME,
     VisitRow::NAME,
     RegionRow::NAME,
@@ -79,6 +80,7 @@ pub fn encode(profile: &Profile) -> Result<ProfileFiles, FormatError> {
     encoder.add_table(&profile.counts)?;
     encoder.add_table(&profile.conflicts)?;
     encoder.add_table(&profile.pairs)?;
+    encoder.add_table(&profile.waits)?;
     encoder.add_table(&profile.bursts)?;
     encoder.add_table(&profile.visits)?;
     encoder.add_table(&profile.regions)?;
@@ -274,6 +276,7 @@ impl ProfileDecoder {
             counts: self.decode_table(budget)?,
             conflicts: self.decode_table(budget)?,
             pairs: self.decode_table(budget)?,
+            waits: self.decode_table(budget)?,
             bursts: Vec::new(),
             visits: self.decode_table(budget)?,
             regions: self.decode_table(budget)?,

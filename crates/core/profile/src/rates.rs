@@ -4,7 +4,7 @@ mod parse;
 mod rows;
 
 use crate::ids::Addr;
-use crate::model::AccessKind;
+use crate::model::{AccessKind, CpuTimes};
 
 /// Results of a window in simulated time. Times are in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,39 +47,13 @@ impl WindowRates {
     }
 }
 
-/// Operations of a CPU, and its time by what it did.
+/// Operations of a CPU, and its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuRates {
     /// Operations that it finished.
     pub operations: u64,
-    /// It executed.
-    pub running_ps: u64,
-    /// It waited for the line of a load.
-    pub load_ps: u64,
-    /// It waited for the line of an atomic instruction.
-    pub atomic_ps: u64,
-    /// It waited for its own stores, before an atomic instruction or with a full store buffer.
-    pub stores_ps: u64,
-    /// It paused in a spin loop.
-    pub pause_ps: u64,
-    /// It had nothing to do.
-    pub idle_ps: u64,
-}
-
-impl CpuRates {
-    /// Sum of all times.
-    pub fn total_ps(&self) -> u64 {
-        let Self {
-            operations: _,
-            running_ps,
-            load_ps,
-            atomic_ps,
-            stores_ps,
-            pause_ps,
-            idle_ps,
-        } = self;
-        running_ps + load_ps + atomic_ps + stores_ps + pause_ps + idle_ps
-    }
+    /// Its time by what it did.
+    pub times: CpuTimes,
 }
 
 /// Waiting for one cache line.

@@ -261,6 +261,7 @@ fn finish_profile(
         counts: rows.counts,
         conflicts: rows.conflicts,
         pairs: rows.pairs,
+        waits: Vec::new(),
         bursts: rows.bursts,
         visits: rows.visits,
         regions: rows.regions,

@@ -103,6 +103,7 @@ pub fn validate(profile: &Profile) -> Result<(), InvalidRow> {
     })?;
     validate_totals(profile, &limits)?;
     validate_pairs(profile, &limits)?;
+    validate_waits(profile, &limits)?;
     validate_bursts(profile, &limits)?;
     validate_each("ranges", &profile.ranges, |row| {
         limits.validate_run(row.run)
@@ -173,6 +174,18 @@ fn validate_pairs(profile: &Profile, limits: &RowLimits) -> Result<(), InvalidRo
         validate_not_zero("other_size", row.other_size)
     })?;
     validate_order("pairs", &profile.pairs, |a, b| {
+        (a.run, a.addr) <= (b.run, b.addr)
+    })
+}
+
+fn validate_waits(profile: &Profile, limits: &RowLimits) -> Result<(), InvalidRow> {
+    validate_each("waits", &profile.waits, |row| {
+        limits.validate_run(row.run)?;
+        limits.validate_site("site", row.site)?;
+        validate_part("misses", row.misses, "requests", row.requests)?;
+        validate_not_zero("size", row.size)
+    })?;
+    validate_order("waits", &profile.waits, |a, b| {
         (a.run, a.addr) <= (b.run, b.addr)
     })
 }

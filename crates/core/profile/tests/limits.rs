@@ -18,7 +18,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedW
 use parquet::schema::types::ColumnDescPtr;
 use relayout_profile::{
     BurstRow, ConflictRow, CountRow, FormatError, LineRow, PairRow, Profile, ProfileFiles,
-    RangeRow, RegionRow, VisitRow, decode, decode_within, encode,
+    RangeRow, RegionRow, VisitRow, WaitRow, decode, decode_within, encode,
 };
 
 /// Peak memory that no refusal may need: the buffers of this test binary are far below.
@@ -163,6 +163,7 @@ fn the_documentation_states_the_bytes_of_a_row() {
         ("counts", size_of::<CountRow>()),
         ("conflicts", size_of::<ConflictRow>()),
         ("pairs", size_of::<PairRow>()),
+        ("waits", size_of::<WaitRow>()),
         ("bursts", size_of::<BurstRow>()),
         ("visits", size_of::<VisitRow>()),
         ("regions", size_of::<RegionRow>()),

@@ -3,13 +3,14 @@
 //! Shares are of the time of all CPUs, in percent.
 
 use relayout_advice::{LockWaiting, NamedWaiting, WaitedLine, WaitedObject, WaitedSite};
-use relayout_profile::rates::{CpuRates, LineRates, SimulatedRates, SiteRates};
-use relayout_profile::{ProfileMeta, SimulatedRule};
+use relayout_profile::rates::{LineRates, SimulatedRates, SiteRates};
+use relayout_profile::{CpuTimes, ProfileMeta, SimulatedRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::documents::Document;
 use crate::documents::report::site::PositionDocument;
+use crate::documents::time_shares::{TimeShares, percent_of_time};
 
 /// Instructions that are listed, at most.
 const SITES_MAX: usize = 200;
@@ -68,23 +69,6 @@ pub struct RatesDocument {
 
 impl Document for RatesDocument {
     const SCHEMA: &'static str = "relayout/rates/2";
-}
-
-/// Shares of the CPUs' time.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub(crate) struct TimeShares {
-    /// They executed.
-    pub(crate) running_percent: f64,
-    /// They waited for the lines of loads.
-    pub(crate) load_percent: f64,
-    /// They waited for the lines of atomic instructions.
-    pub(crate) atomic_percent: f64,
-    /// They waited for their own stores.
-    pub(crate) stores_percent: f64,
-    /// They paused in spin loops.
-    pub(crate) pause_percent: f64,
-    /// They had nothing to do.
-    pub(crate) idle_percent: f64,
 }
 
 /// A rule of the machine with its value.
@@ -192,8 +176,8 @@ pub fn rates_document(
 ) -> RatesDocument {
     let window = &rates.window;
     let machine = meta.simulated_machine.clone().unwrap_or_default();
-    let total_ps: u64 = rates.cpus.iter().map(|cpu| cpu.total_ps()).sum();
-    let percent = |ps: u64| 100.0 * ps as f64 / total_ps.max(1) as f64;
+    let times: CpuTimes = rates.cpus.iter().map(|cpu| cpu.times).sum();
+    let percent = |ps: u64| percent_of_time(ps, &times);
     let waiting_sites =
         { rates.sites.iter().zip(&names.sites) }.filter(|(site, _)| site.wait_ps > 0);
     RatesDocument {
@@ -213,7 +197,7 @@ pub fn rates_document(
         operations: window.operations,
         operations_by_cpu: rates.cpus.iter().map(|cpu| cpu.operations).collect(),
         operations_per_second: window.operations_per_second(),
-        time: time_shares(rates, &percent),
+        time: TimeShares::from(times),
         locks: { names.locks.iter() }
             .map(|lock| lock_share(lock, &names.sites, &percent))
             .collect(),
@@ -237,18 +221,6 @@ pub fn rates_document(
 impl From<SimulatedRule> for RuleValue {
     fn from(SimulatedRule { key, value }: SimulatedRule) -> Self {
         Self { key, value }
-    }
-}
-
-fn time_shares(rates: &SimulatedRates, percent: &dyn Fn(u64) -> f64) -> TimeShares {
-    let sum = |time: fn(&CpuRates) -> u64| percent(rates.cpus.iter().map(time).sum());
-    TimeShares {
-        running_percent: sum(|cpu| cpu.running_ps),
-        load_percent: sum(|cpu| cpu.load_ps),
-        atomic_percent: sum(|cpu| cpu.atomic_ps),
-        stores_percent: sum(|cpu| cpu.stores_ps),
-        pause_percent: sum(|cpu| cpu.pause_ps),
-        idle_percent: sum(|cpu| cpu.idle_ps),
     }
 }
 

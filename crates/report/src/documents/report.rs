@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Document;
+use super::time_shares::{TimeShares, recorded_cpu_times};
 use crate::ReportContents;
 use crate::words::ContextNoun;
 use crate::words::saving::OutlookWords;
@@ -101,6 +102,9 @@ pub struct ReportDocument {
     pub(crate) false_first_touch: u64,
     /// Transfers that brought nothing that was used as long as the line stayed.
     pub(crate) false_lifetime: u64,
+    /// What the CPUs did with simulated time; absent in the host's order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) time: Option<TimeShares>,
     /// Number of distinct cache lines.
     pub(crate) lines: u64,
     /// Read transfers that returned another value than the recorded order says; null where values were not recorded.
@@ -234,6 +238,7 @@ pub fn report_document(report: &ReportContents<'_>) -> ReportDocument {
         upgrades,
         false_first_touch,
         false_lifetime,
+        time: recorded_cpu_times(&meta.runs).map(TimeShares::from),
         lines: totals.lines,
         order_errors: totals.order_errors,
         resolved_share: totals.resolved_share(),

@@ -7,6 +7,7 @@ use crate::documents::rates::{
 };
 use crate::documents::report::site::PositionDocument;
 use crate::words::counted;
+use crate::words::simulated_time::time_shares_words;
 use crate::words::source_positions::SourcePositions;
 
 /// Lines and instructions that are shown.
@@ -19,20 +20,8 @@ const SHOWN_PERCENT: f64 = 0.1;
 /// Renders what the guest did, what its CPUs waited for, and where.
 pub fn render_rates(document: &RatesDocument) -> String {
     let mut text = head(document);
-    let time = &document.time;
-    let shares = [
-        ("executing", time.running_percent),
-        ("waiting for loads", time.load_percent),
-        ("for atomics", time.atomic_percent),
-        ("for own stores", time.stores_percent),
-        ("pausing", time.pause_percent),
-        ("idle", time.idle_percent),
-    ];
-    let shares: Vec<String> = { shares.iter() }
-        .filter(|(_, share)| *share >= SHOWN_PERCENT)
-        .map(|(name, share)| format!("{name} {share:.1}%"))
-        .collect();
-    let _ = writeln!(text, "time of the CPUs: {}", shares.join(", "));
+    let shares = time_shares_words(&document.time);
+    let _ = writeln!(text, "time of the CPUs: {shares}");
     let files = { document.sites.iter() }.filter_map(|site| site.position.file.as_deref());
     let sources = SourcePositions::from_files(files);
     text.push_str(&locks_table(&document.locks));

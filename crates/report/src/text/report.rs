@@ -118,13 +118,18 @@ fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
     writeln!(
         out,
         "Ranked by transfers: first reads of what a store left, later reads of it by other {}s, and writes.\n\
-         Upgrades are not among them.",
-        context_noun.singular()
+         Upgrades are not among them.{}",
+        context_noun.singular(),
+        match report.time {
+            Some(_) =>
+                " Wait: share of the CPUs' simulated time for which they stood still for the line.",
+            None => "",
+        }
     )?;
     writeln!(out, "                  {events}  ------- false --------")?;
     writeln!(
         out,
-        "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9} {:>8} {:>5}{}{}  {:<13}  Line",
+        "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9}{} {:>8} {:>5}{}{}  {:<13}  Line",
         "Rank",
         "Transfers",
         "Share",
@@ -134,6 +139,7 @@ fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
         "First use",
         "Whole stay",
         "Upgrades",
+        wait_column(report, "Wait"),
         "Objects",
         context_noun.column_title(),
         match findings.iter().any(|finding| finding.stability.is_some()) {
@@ -149,7 +155,7 @@ fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
             |part: Option<u64>| part.map_or("-".to_owned(), |part| percent_of(part, transfers));
         writeln!(
             out,
-            "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9} {:>8} {:>5}{}{}  {:<13}  {}",
+            "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9}{} {:>8} {:>5}{}{}  {:<13}  {}",
             finding.rank,
             transfers,
             percent(finding.share),
@@ -159,6 +165,7 @@ fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
             percent_of(finding.false_first_touch, transfers),
             percent_of(finding.false_lifetime, transfers),
             finding.upgrades,
+            wait_column(report, &wait_cell(finding)),
             finding.objects,
             finding.contexts,
             repeat_columns(finding),
@@ -175,17 +182,22 @@ fn write_narrow_table(out: &mut String, report: &ReportDocument) -> fmt::Result 
     let context_noun = report.context_noun();
     writeln!(
         out,
-        "Ranked by transfers. False: by first use, and by the whole stay on a {}.",
-        context_noun.singular()
+        "Ranked by transfers. False: by first use, and by the whole stay on a {}.{}",
+        context_noun.singular(),
+        match report.time {
+            Some(_) => " Wait: share of CPU time.",
+            None => "",
+        }
     )?;
     writeln!(
         out,
-        "{:>4} {:>9} {:>6} {:>5} {:>5} {:>7} {:>5} {:>12}  {:<13} Line",
+        "{:>4} {:>9} {:>6} {:>5} {:>5}{} {:>7} {:>5} {:>12}  {:<13} Line",
         "Rank",
         "Transfers",
         "Share",
         "First",
         "Stay",
+        wait_column(report, "Wait"),
         "Objects",
         context_noun.column_title(),
         "Saving",
@@ -195,12 +207,13 @@ fn write_narrow_table(out: &mut String, report: &ReportDocument) -> fmt::Result 
         let transfers = finding.transfers;
         writeln!(
             out,
-            "{:>4} {:>9} {:>6} {:>5} {:>5} {:>7} {:>5} {:>12}  {:<13} {}",
+            "{:>4} {:>9} {:>6} {:>5} {:>5}{} {:>7} {:>5} {:>12}  {:<13} {}",
             finding.rank,
             transfers,
             percent(finding.share),
             percent_of(finding.false_first_touch, transfers),
             percent_of(finding.false_lifetime, transfers),
+            wait_column(report, &wait_cell(finding)),
             finding.objects,
             finding.contexts,
             finding.saving_cell(),
@@ -209,6 +222,20 @@ fn write_narrow_table(out: &mut String, report: &ReportDocument) -> fmt::Result 
         )?;
     }
     Ok(())
+}
+
+/// Returns the column for the time that CPUs stood still, which recordings in simulated time have.
+fn wait_column(report: &ReportDocument, cell: &str) -> String {
+    match report.time {
+        Some(_) => format!(" {cell:>6}"),
+        None => String::new(),
+    }
+}
+
+/// Returns the share of time for which CPUs stood still for a finding's line.
+fn wait_cell(finding: &FindingDocument) -> String {
+    let share = finding.wait_percent;
+    share.map_or("-".to_owned(), |share| percent(share / 100.0))
 }
 
 /// Writes how many string instructions of a program announced nothing, and the functions with most.
@@ -336,12 +363,21 @@ Limits
   all; layouts cannot be replayed: record with the collector for those."
         );
     }
+    let order = match report.machine.simulated_machine {
+        Some(_) => {
+            "The order of accesses is that of the simulated machine, one of many: counts rank and compare. Wait is
+  time by the rules of that machine, not measured."
+        }
+        None => {
+            "The recorded interleaving is one of many, in the order of the collector's callbacks: counts rank and compare, they
+  are not cycles."
+        }
+    };
     writeln!(
         out,
         "
 Limits
-  The recorded interleaving is one of many, in the order of the collector's callbacks: counts rank and compare, they
-  are not cycles. Caches are taken as infinite, without prefetch; DMA, page walks and capacity misses are not seen.
+  {order} Caches are taken as infinite, without prefetch; DMA, page walks and capacity misses are not seen.
   False by first touch overstates what another layout can save, and false by lifetime estimates it: `relayout advise`
   counts what one saves, by replay."
     )?;

@@ -5,7 +5,7 @@ use super::column::{AnyColumn, ColumnCoding, TableColumn};
 use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{
     AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, RangeKind,
-    RangeRow, RegionRow, VisitRow,
+    RangeRow, RegionRow, VisitRow, WaitRow,
 };
 
 /// A row type that has a file of its own.
@@ -108,6 +108,16 @@ tables! {
         other_site: Dictionary = SiteId(0),
         other_access: Dictionary = AccessKind::Read,
         samples: Dictionary = 0,
+    }
+    WaitRow "waits" {
+        run: Dictionary = RunId(0),
+        addr: Delta = Addr(0),
+        size: Dictionary = 0,
+        site: Dictionary = SiteId(0),
+        access: Dictionary = AccessKind::Read,
+        requests: Delta = 0,
+        misses: Delta = 0,
+        wait_ps: Delta = 0,
     }
     BurstRow "bursts" {
         run: Dictionary = RunId(0),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{AccessRates, CpuRates, LineRates, SimulatedRates, SiteRates, WindowRates};
 use crate::ids::Addr;
-use crate::model::AccessKind;
+use crate::model::{AccessKind, CpuTimes};
 
 /// Bytes of an instruction, at most.
 const CODE_BYTES_MAX: usize = 15;
@@ -72,12 +72,14 @@ impl<'t> RateValues<'t> {
     fn cpu(&self) -> Option<CpuRates> {
         Some(CpuRates {
             operations: self.number("operations")?,
-            running_ps: self.number("running")?,
-            load_ps: self.number("load")?,
-            atomic_ps: self.number("atomic")?,
-            stores_ps: self.number("drain")? + self.number("stores")?,
-            pause_ps: self.number("pause")?,
-            idle_ps: self.number("idle")?,
+            times: CpuTimes {
+                running_ps: self.number("running")?,
+                load_ps: self.number("load")?,
+                atomic_ps: self.number("atomic")?,
+                stores_ps: self.number("drain")?.checked_add(self.number("stores")?)?,
+                pause_ps: self.number("pause")?,
+                idle_ps: self.number("idle")?,
+            },
         })
     }
 
@@ -152,7 +154,8 @@ site n=5 pc=0xffffffff81000010 code=f00fb117 bytes=4 wait=7 requests=10 misses=3
     fn reads_what_the_plugin_writes() {
         let rates = SimulatedRates::parse(TEXT).unwrap();
         assert_eq!(rates.window.operations_per_second(), Some(3e6));
-        assert_eq!((rates.cpus[0].stores_ps, rates.cpus[0].total_ps()), (3, 22));
+        let times = rates.cpus[0].times;
+        assert_eq!((times.stores_ps, times.total_ps()), (3, 22));
         assert_eq!(rates.lines[0].address, Addr(0xffff_8880_0000_1040));
         let access = &rates.accesses[0];
         assert_eq!((access.site, access.kind), (0, AccessKind::ReadWrite));

@@ -2,22 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use super::SimulatedRates;
+use rustc_hash::FxHashMap;
+
+use super::{SimulatedRates, SiteRates};
 use crate::ids::{Addr, ContextId, RunId, SiteId};
-use crate::model::{CountRow, Profile, Site};
+use crate::model::{CountRow, Profile, Site, WaitRow};
 
 /// Bytes of an access that does not tell.
 const BYTES_DEFAULT: u8 = 8;
+
+impl SiteRates {
+    fn as_site(&self) -> Site {
+        Site {
+            pc: self.pc,
+            bytes: self.code.clone(),
+        }
+    }
+}
 
 impl SimulatedRates {
     /// Puts the instructions and the accesses into a profile without a recording: site numbers are the indexes in
     /// [`SimulatedRates::sites`].
     pub fn fill_tables(&self, profile: &mut Profile) {
-        let sites = self.sites.iter().map(|site| Site {
-            pc: site.pc,
-            bytes: site.code.clone(),
-        });
-        profile.sites = sites.collect();
+        profile.sites = self.sites.iter().map(SiteRates::as_site).collect();
         let counts = self.accesses.iter().map(|access| CountRow {
             run: RunId(0),
             addr: access.address,
@@ -29,6 +36,35 @@ impl SimulatedRates {
             silent: None,
         });
         profile.counts = counts.collect();
+    }
+
+    /// Adds what CPUs waited for to a recording, whose sites are found by address and bytes.
+    pub fn add_waits(&self, profile: &mut Profile) {
+        let mut numbers: FxHashMap<Site, SiteId> = { profile.sites.iter().cloned() }
+            .zip((0..).map(SiteId))
+            .collect();
+        let sites = &mut profile.sites;
+        let mut number_of = |site: &SiteRates| {
+            let site = site.as_site();
+            *numbers.entry(site).or_insert_with_key(|site| {
+                sites.push(site.clone());
+                SiteId(sites.len() as u32 - 1)
+            })
+        };
+        let mut waits: Vec<WaitRow> = { self.accesses.iter() }
+            .map(|access| WaitRow {
+                run: RunId(0),
+                addr: access.address,
+                size: self.access_bytes(access.site),
+                site: number_of(&self.sites[access.site]),
+                access: access.kind,
+                requests: access.requests,
+                misses: access.misses,
+                wait_ps: access.wait_ps,
+            })
+            .collect();
+        waits.sort_by_key(|row| (row.addr, row.size, row.site, row.access as u8));
+        profile.waits = waits;
     }
 
     /// Returns the bytes that an instruction accesses.

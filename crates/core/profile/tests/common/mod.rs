@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use relayout_profile::{
     AccessKind, Addr, BurstRow, CoherenceEvent, ConflictRow, ContextGaps, ContextId, CountRow,
     LineRow, PairRow, Profile, ProfileMeta, RangeKind, RangeRow, RecordedRun, RecordedTime,
-    RecordingSetting, RegionRow, RunId, Site, SiteId, VisitRow,
+    RecordingSetting, RegionRow, RunId, Site, SiteId, VisitRow, WaitRow,
 };
 
 pub const RUNS: u16 = 3;
@@ -66,6 +66,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         vec(counts(), 0..20),
         vec(conflicts(), 0..20),
         vec(pairs(), 0..20),
+        vec(waits(), 0..20),
     );
     let memory = (
         vec(bursts(), 0..40),
@@ -74,7 +75,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
         vec(ranges(), 0..10),
     );
     (vec(sites(), SITES as usize), totals, memory).prop_map(
-        |(sites, (lines, counts, conflicts, pairs), (bursts, visits, regions, ranges))| {
+        |(sites, (lines, counts, conflicts, pairs, waits), (bursts, visits, regions, ranges))| {
             let mut profile = Profile {
                 meta: meta(),
                 sites,
@@ -82,6 +83,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
                 counts,
                 conflicts,
                 pairs,
+                waits,
                 bursts,
                 visits,
                 regions,
@@ -109,6 +111,7 @@ pub fn sample() -> Profile {
             profile.counts.len(),
             profile.conflicts.len(),
             profile.pairs.len(),
+            profile.waits.len(),
             profile.bursts.len(),
             profile.visits.len(),
             profile.regions.len(),
@@ -126,6 +129,7 @@ fn order(profile: &mut Profile) {
     profile.counts.sort_by_key(|row| (row.run, row.addr));
     profile.conflicts.sort_by_key(|row| (row.run, row.addr));
     profile.pairs.sort_by_key(|row| (row.run, row.addr));
+    profile.waits.sort_by_key(|row| (row.run, row.addr));
     profile.bursts.sort_by_key(|row| (row.run, row.ticket));
     profile.bursts.dedup_by_key(|row| (row.run, row.ticket));
     profile.visits.sort_by_key(|row| (row.run, row.ticket));
@@ -247,6 +251,20 @@ fn pairs() -> impl Strategy<Value = PairRow> {
         other_site: SiteId(other.3),
         other_access: other.4,
         samples,
+    })
+}
+
+fn waits() -> impl Strategy<Value = WaitRow> {
+    let place = (0..RUNS, any::<u64>(), 1..=u8::MAX, 0..SITES, access());
+    (place, any::<[u64; 3]>()).prop_map(|((run, addr, size, site, access), numbers)| WaitRow {
+        run: RunId(run),
+        addr: Addr(addr),
+        size,
+        site: SiteId(site),
+        access,
+        requests: numbers[0],
+        misses: numbers[1].min(numbers[0]),
+        wait_ps: numbers[2],
     })
 }
 

@@ -83,10 +83,13 @@ pub fn assemble_profile(
         _ => None,
     };
     if let Some(rates) = &rates {
-        note_simulation(&mut run, rates);
-        if recording.idle.is_some() {
-            rates.fill_tables(&mut profile);
-            pages = rates.pages(PAGE_BYTES);
+        note_simulation(&mut run, rates, recording.simulation.as_ref());
+        match recording.idle {
+            Some(_) => {
+                rates.fill_tables(&mut profile);
+                pages = rates.pages(PAGE_BYTES);
+            }
+            None => rates.add_waits(&mut profile),
         }
     }
     let pages: Vec<u64> = pages.into_iter().collect();
@@ -216,9 +219,16 @@ fn profile_run(
 }
 
 /// Notes how a window went in simulated time, in place of the host's.
-fn note_simulation(run: &mut RecordedRun, rates: &SimulatedRates) {
+fn note_simulation(
+    run: &mut RecordedRun,
+    rates: &SimulatedRates,
+    settings: Option<&SimulationSettings>,
+) {
     let window = &rates.window;
     let window_ns = window.length_ps / 1000;
+    if settings.is_some_and(|settings| settings.length.as_nanos() <= window_ns.into()) {
+        run.ended = "its simulated time was over".to_owned();
+    }
     run.host_window = Some(HostWindow {
         wall_ns: run.window_wall_ns,
         cpu_ns: run.window_cpu_ns,
@@ -232,6 +242,7 @@ fn note_simulation(run: &mut RecordedRun, rates: &SimulatedRates) {
         ordered: window.ordered,
         misplaced: window.misplaced,
         unordered: window.unordered,
+        cpu_times: rates.cpus.iter().map(|cpu| cpu.times).sum(),
     });
 }
 

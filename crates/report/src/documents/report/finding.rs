@@ -56,6 +56,10 @@ pub(crate) struct FindingDocument {
     pub(crate) false_lifetime: u64,
     /// Fraction of all transfers of the profile, from 0 to 1.
     pub(crate) share: f64,
+    /// Share of the CPUs' time for which they stood still for the line, in percent of simulated time. Absent in
+    /// the host's order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wait_percent: Option<f64>,
     /// What a layout of the type can save; null where none does, or nothing was searched.
     pub(crate) saving: Option<SavingDocument>,
     /// Reason why `saving` is null: `not searched`, or what the search found.

@@ -15,6 +15,7 @@ use super::finding::{
 };
 use super::site::site_document;
 use crate::ReportContents;
+use crate::documents::time_shares::{percent_of_time, recorded_cpu_times};
 use crate::words::ContextNoun;
 use crate::words::notes::finding_notes;
 use crate::words::remedy::{self, RemedyContext};
@@ -67,6 +68,8 @@ impl FindingDocument {
             false_first_touch,
             false_lifetime,
             share: finding.share,
+            wait_percent: { finding.wait_ps.zip(recorded_cpu_times(&report.meta.runs)) }
+                .map(|(ps, times)| percent_of_time(ps, &times)),
             saving,
             saving_why,
             saving_words: outlook.saving_words(),

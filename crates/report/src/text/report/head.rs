@@ -7,7 +7,9 @@ use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting, is_plain_cont
 
 use crate::documents::report::{LeftOutReaderDocument, ReportDocument};
 use crate::words::percent::{percent, percent_of};
-use crate::words::simulated_time::{simulated_machine_words, simulated_time_words};
+use crate::words::simulated_time::{
+    simulated_machine_words, simulated_time_words, time_shares_words,
+};
 use crate::words::wrap::wrap_words;
 use crate::words::{busy_host_words, recorded_time_words};
 
@@ -227,6 +229,9 @@ fn write_totals(out: &mut String, report: &ReportDocument) -> fmt::Result {
             report.write_transfers, report.upgrades, report.lines,
         ),
     )?;
+    if let Some(time) = &report.time {
+        write_labelled(out, "CPU time", &time_shares_words(time))?;
+    }
     let false_words = format!(
         "{} of them by first touch, {} by lifetime",
         percent_of(report.false_first_touch, transfers),
