@@ -55,7 +55,7 @@ def main():
             first = None
             for loops in options.loops:
                 with busy_loops(loops):
-                    run("record", "kernel", "--workload", workload, "-q", "--force", "-o", profile)
+                    run("record", "kernel", "--order", "host", "--workload", workload, "-q", "--force", "-o", profile)
                 report = json.loads(run("report", profile, "--json", "--top", str(SHOWN)))
                 found = [name(finding) for finding in report["findings"]]
                 first = first or found

@@ -47,7 +47,7 @@ def idle(workload, cpus, what):
 
 def recorded(workload, cpus, folder, command):
     profile = folder / f"profile-{command.parent.parent.parent.name}"
-    words = ["record", "kernel", "--workload", workload, "--cpus", cpus, "-q", "--force"]
+    words = ["record", "kernel", "--order", "host", "--workload", workload, "--cpus", cpus, "-q", "--force"]
     run(*words, "-o", profile, command=command)
     one = json.loads((profile / "meta.json").read_text())["runs"][0]
     return one["window_cpu_ns"] / 1e9, one["accesses"]

@@ -46,7 +46,9 @@ def record(options, kernel, workload, order):
     words = ["record", "kernel", "--force", "-q", "--workload", workload, "-o", profile]
     if kernel != "default":
         words += ["--kernel", kernel]
-    if order != HOST:
+    if order == HOST:
+        words += ["--order", "host"]
+    else:
         words += ["--machine", order, "--simulate", options.simulate]
     done = subprocess.run([RELAYOUT, *words], capture_output=True, text=True)
     if done.returncode != 0:

@@ -27,7 +27,7 @@ def run(*arguments):
 def record(options, cpus, yields, seed, folder):
     profile = pathlib.Path(folder) / "profile"
     run(
-        *("record", "kernel", "--workload", options.workload, "--cpus", cpus, "--seed", seed),
+        *("record", "kernel", "--order", "host", "--workload", options.workload, "--cpus", cpus, "--seed", seed),
         *("--yield", yields, "-q", "--force", "-o", profile),
     )
     return json.loads(run("report", profile, "--json", "--top", "0"))

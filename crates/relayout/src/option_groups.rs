@@ -46,9 +46,10 @@ pub struct WorkArgs {
 /// Guests in which kernels are recorded.
 #[derive(Debug, clap::Args)]
 pub struct GuestArgs {
-    /// Let the host run another CPU after about N accesses of one; 0: leave it to the host
-    #[arg(long = "yield", value_name = "N", default_value_t = 1000, value_parser = arguments::whole::<u32>)]
-    pub yield_every: u32,
+    /// Let the host run another CPU after about N accesses of one, in the host's order; 0: leave it to the host
+    /// [default: 1000]
+    #[arg(long = "yield", value_name = "N", value_parser = arguments::whole::<u32>)]
+    pub yield_every: Option<u32>,
     /// Give the guest this much memory, in MiB or with a suffix: 2G
     #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = arguments::size)]
     pub memory: u64,
@@ -59,6 +60,13 @@ pub struct GuestArgs {
     /// the one in $PATH]
     #[arg(long, value_name = "PROGRAM")]
     pub qemu: Option<PathBuf>,
+}
+
+impl GuestArgs {
+    /// Returns the accesses of a CPU between yields of its host thread, on average.
+    pub fn yield_every(&self) -> u32 {
+        self.yield_every.unwrap_or(1000)
+    }
 }
 
 /// Configuration of kernels that are built.

@@ -94,7 +94,7 @@ pub enum Error {
         why: String,
     },
     /// The guest cannot run in simulated time.
-    #[error("the guest cannot run in simulated time: {0}")]
+    #[error("the guest cannot run in simulated time: {0}; {HOST_ORDER}")]
     Simulation(String),
     /// Members cannot be said to lie elsewhere.
     #[error("cannot move {requested}: {why}")]
@@ -338,6 +338,7 @@ impl From<FileError> for Error {
 const BOOT_IMAGE: &str = "give the vmlinuz of the kernel's package, or arch/x86/boot/bzImage or \
                           arch/arm64/boot/Image of its build";
 const SAME_VERSION: &str = "take both from packages of one version";
+const HOST_ORDER: &str = "--order host records it in the order of the host";
 const LIST_WORKLOADS: &str = "'list' names them";
 const MORE_MEMORY: &str = "--memory gives it more, and a folder (--file FOLDER, --root) comes on a \
                            disk if it is larger";
@@ -369,6 +370,7 @@ impl Error {
             Self::Image { .. } => BOOT_IMAGE,
             Self::OtherMachine { .. } => SAME_VERSION,
             Self::UnknownWorkload { .. } => LIST_WORKLOADS,
+            Self::Simulation(_) => HOST_ORDER,
             Self::UnknownModule { name, .. } => return Some(fetch_module(name)),
             Self::Module { why, .. }
             | Self::DiskImage { why, .. }

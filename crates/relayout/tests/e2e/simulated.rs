@@ -85,7 +85,8 @@ fn a_recording_can_be_repeated() {
     let meta: Value = serde_json::from_str(&meta).unwrap();
     assert_eq!(meta["simulated_machine"]["key"], "sapphire-rapids-2s");
     assert_eq!(meta["runs"][0]["simulated"]["order_breaks"], 0);
-    let host = stand.run("record kernel --memory 512M --workload mmap1 --iterations 20 -o host");
+    let words = "record kernel --order host --memory 512M --workload mmap1 --iterations 20 -o host";
+    let host = stand.run(words);
     assert_eq!(host.code, Some(0), "{host:?}");
     let ended = stand.run("compare first host");
     assert_ne!(ended.code, Some(0), "{ended:?}");
@@ -174,6 +175,70 @@ fn moved_members_change_what_they_should() {
     assert!(gain > 1.15, "{gain}");
 }
 
+/// Workloads are simulated if nothing else is asked for: to the end of their work, if that was given. Programs are not,
+/// and neither are guests without a snapshot.
+#[test]
+fn workloads_are_simulated_by_default() {
+    let stand = stand();
+    let check = |words: &str, order: Option<&str>, operations: u64| {
+        let ended = stand.record(&format!("--force --memory 512M {words}"));
+        let document = stand.report();
+        let found = document["machine"]["simulated_machine"].as_str();
+        assert_eq!(found, order, "{words}: {ended:?}");
+        let run = &document["runs"][0];
+        assert_eq!(run["operations"].as_u64(), Some(operations), "{words}");
+        assert_eq!(run["complete"], true, "{words}");
+        ended
+    };
+    let mntns = "--workload mntns --iterations 20";
+    check(mntns, Some("sapphire-rapids-2s (pack)"), 80);
+    let spread = format!("{mntns} --placement spread");
+    check(&spread, Some("sapphire-rapids-2s (spread)"), 80);
+    check(&format!("{mntns} --order host"), None, 80);
+    check(&format!("{mntns} --yield 100"), None, 80);
+    let ended = check(&format!("{mntns} --no-snapshot"), None, 80);
+    let why =
+        "accesses get the order of the host: it starts from a snapshot, and no snapshots are kept";
+    assert!(ended.stderr.contains(why), "{ended:?}");
+    check("--run /bin/true", None, 0);
+}
+
+/// A recording says what CPUs stood still for: what `--rates` says of the same window.
+#[test]
+fn waiting_is_in_the_recording() {
+    let stand = stand();
+    let words = "--memory 512M --simulate 500us --workload stat-one";
+    stand.record(words);
+    let report = stand.report();
+    let rates = stand.json(&format!("record kernel --rates --json {words}"));
+    let percent = |time: &Value, name: &str| time[name].as_f64().unwrap();
+    let time = &report["time"];
+    let shares = time.as_object().unwrap().values();
+    let sum: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
+    assert!((sum - 100.0).abs() < 0.01, "{time}");
+    let waiting = ["load_percent", "atomic_percent", "stores_percent"];
+    let waiting: f64 = waiting.iter().map(|name| percent(time, name)).sum();
+    let findings = report["findings"].as_array().unwrap();
+    let named = findings
+        .iter()
+        .filter_map(|finding| finding["wait_percent"].as_f64());
+    let named: f64 = named.sum();
+    assert!(
+        named > 0.8 * waiting && named <= waiting + 0.01,
+        "{named} of {waiting}"
+    );
+    let is_dentry = |found: &&Value| found["type"] == "dentry";
+    let dentry = findings.iter().find(is_dentry).unwrap()["wait_percent"].as_f64();
+    // A recording calls back at more instructions, so that it is not the same window to the picosecond.
+    let lines = rates["lines"].as_array().unwrap();
+    let of_rates = lines
+        .iter()
+        .filter(|line| line["object"]["type"] == "dentry");
+    let of_rates: f64 = of_rates.map(|line| percent(line, "wait_percent")).sum();
+    let ratio = dentry.unwrap() / of_rates;
+    assert!((0.8..1.25).contains(&ratio), "{dentry:?} and {of_rates}");
+}
+
 #[test]
 fn refusals_say_why() {
     let stand = stand();
@@ -196,7 +261,6 @@ fn refusals_say_why() {
         "--machine rome-2s --rule upgrad=1",
         "there is no rule 'upgrad' (did you mean 'upgrade'?)",
     );
-    check("--rule upgrade=1", "--machine");
     check(
         "--machine graviton3-1s --cpus 65",
         "it has room for 64 CPUs, and the guest has 65",
@@ -213,8 +277,16 @@ fn refusals_say_why() {
         "--machine rome-2s --simulate 90",
         "not a simulated time of at most 1s",
     );
-    check("--placement spread", "--machine");
-    check("--rates", "--machine");
+    let opposed = "--rates is for the order of simulated time, and --yield for that of the host";
+    check("--rates --yield 5", opposed);
+    check(
+        "--machine rome-2s --order host",
+        "leave out --machine or --order host",
+    );
+    check(
+        "--order simulated --no-snapshot",
+        "no snapshots are kept; --order host records it in the order of the host",
+    );
     check("--machine rome-2s --move dentry.d_op=8", "--rates");
     check(
         "--machine rome-2s --rates --move dentry=8",

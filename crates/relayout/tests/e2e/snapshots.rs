@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use crate::common::{Ended, names, start};
 use crate::stand::Stand;
 
-const WORDS: &str = "record kernel --force --memory 512M --workload mntns --iterations 20";
+const WORDS: &str =
+    "record kernel --force --order host --memory 512M --workload mntns --iterations 20";
 /// Place in the memory that the kernel image takes.
 const KERNEL_AT: u64 = 20 << 20;
 const BOOTS: &str = "booting the kernel";

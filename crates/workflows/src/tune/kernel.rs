@@ -77,8 +77,9 @@ impl KernelSteps<'_> {
     ) -> ProgramCommand {
         let path = |path: &Path| path.display().to_string();
         let mut words = vec![path(&self.tools.relayout)];
-        // Each kernel is new, and its snapshots would take the place of others.
-        let record = ["record", "kernel", "--force", "--no-snapshot", "--image"];
+        // Each kernel is new: its snapshots would take the place of others, and simulated guests need them.
+        let words_of_all = "record kernel --force --order host --no-snapshot --image";
+        let record = words_of_all.split(' ');
         words.extend(record.map(str::to_owned));
         words.extend([path(&built.image), "--debug".to_owned(), path(&built.debug)]);
         let options = [

@@ -28,8 +28,6 @@ const QEMU_MAJOR_MIN: u32 = 10;
 /// Arguments of QEMU that name no file and nothing else outside: the guests that they change are kept.
 const KNOWN_ARGUMENTS: [&str; 6] = ["-numa", "-smp", "-cpu", "-M", "-machine", "-global"];
 const CONSOLE: &str = "console";
-const NEEDS_SNAPSHOT: &str = "it starts from a snapshot, which guests of x86-64 under QEMU 10 without disks and \
-    without --no-snapshot have";
 /// Time in which the plugin takes over a machine's clocks on a busy host.
 const HAND_OVER_LIMIT: Duration = Duration::from_secs(60);
 
@@ -105,7 +103,7 @@ impl ReadyGuest<'_> {
     pub fn start(&self) -> Result<StartedGuest, Error> {
         let Some((store, request)) = self.snapshot_request()? else {
             return match self.recording.simulation {
-                Some(_) => Err(Error::Simulation(NEEDS_SNAPSHOT.to_owned())),
+                Some(_) => Err(self.no_simulation()),
                 None => self.boot(),
             };
         };
@@ -149,14 +147,10 @@ impl ReadyGuest<'_> {
         let Some(store) = self.recording.snapshots.as_ref() else {
             return Ok(None);
         };
-        let arguments = &self.recording.qemu_arguments;
-        let can_have_one = self.kernel_machine == GuestMachine::X86
-            && self.disks.is_empty()
-            && can_keep_guests(self.collector)
-            && are_known(arguments);
-        if !can_have_one {
+        if self.snapshot_obstacle().is_some() {
             return Ok(None);
         }
+        let arguments = &self.recording.qemu_arguments;
         let content = |path: &PathBuf| file_content(path).map_err(cannot("read", path));
         let guest = GuestIdentity {
             build_id: self.build_id.to_owned(),
@@ -167,6 +161,29 @@ impl ReadyGuest<'_> {
         let arguments = [self.machine_arguments(), arguments.clone()].concat();
         let request = SnapshotRequest::new(self.collector, arguments, guest);
         Ok(request.map(|request| (store, request)))
+    }
+
+    /// Returns why the guest cannot have a snapshot; `None` if it can.
+    fn snapshot_obstacle(&self) -> Option<&'static str> {
+        if self.kernel_machine != GuestMachine::X86 {
+            return Some("only guests of x86-64 have snapshots");
+        }
+        if !can_keep_guests(self.collector) {
+            return Some("snapshots need QEMU 10");
+        }
+        if !self.disks.is_empty() {
+            return Some("guests with disks have no snapshots");
+        }
+        if !are_known(&self.recording.qemu_arguments) {
+            return Some("a guest with such arguments for QEMU has no snapshot");
+        }
+        None
+    }
+
+    /// Returns the error of a guest without a snapshot that was to be simulated.
+    fn no_simulation(&self) -> Error {
+        let why = self.snapshot_obstacle().unwrap_or("no snapshots are kept");
+        Error::Simulation(format!("it starts from a snapshot, and {why}"))
     }
 
     fn boot(&self) -> Result<StartedGuest, Error> {

@@ -8,8 +8,7 @@ use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_messages::UserError;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
-    ProgramWindow, ProgramWork, SimulationSettings, SnapshotStore, find_workload, record_kernel,
-    workloads,
+    ProgramWindow, ProgramWork, SnapshotStore, find_workload, record_kernel, workloads,
 };
 use relayout_report::Document;
 use relayout_report::documents::rates::rates_document;
@@ -18,7 +17,7 @@ use relayout_report::text::record::{idle_text, kernel_summary};
 use relayout_session::name_rates;
 use relayout_session::record::{KernelFiles, require_writable};
 
-use super::simulation::SimulationArgs;
+use super::simulation::{OrderedGuest, SimulationArgs};
 use super::{RepeatedRecording, default_profile};
 use crate::arguments;
 use crate::complete;
@@ -234,7 +233,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(name) = &args.workload {
         find_workload(name)?;
     }
-    let simulation = args.simulation.settings(args.cpus)?;
+    let order = args.simulation.requested_order(&args.ordered_guest())?;
     let output = match args.idle.is_some() || args.simulation.rates {
         true => None,
         false => Some(
@@ -260,10 +259,20 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         None => ModuleFolder::default(),
     };
     let interrupt = InterruptFlag::catch();
+    let snapshots = SnapshotStore::locate().filter(|_| !args.no_snapshot);
     let record = |number: u16, progress: &TerminalProgress| {
         let seed = args.repeat.seed.wrapping_add(number.into());
-        let recording = recording(args, seed, modules.clone(), simulation.clone());
-        record_kernel(&recording, &kernel, &tools, progress, interrupt)
+        let recording = KernelRecording {
+            snapshots: snapshots.clone(),
+            ..recording(args, seed, modules.clone())
+        };
+        order.record(progress, |simulation| {
+            let recording = KernelRecording {
+                simulation,
+                ..recording.clone()
+            };
+            record_kernel(&recording, &kernel, &tools, progress, interrupt)
+        })
     };
     let Some(output) = output else {
         let progress = TerminalProgress::new(String::new());
@@ -313,12 +322,24 @@ fn print_workloads() -> Result<ExitStatus, UserError> {
     Ok(ExitStatus::Done)
 }
 
-fn recording(
-    args: &Args,
-    seed: u64,
-    module_folder: ModuleFolder,
-    simulation: Option<SimulationSettings>,
-) -> KernelRecording {
+impl Args {
+    fn ordered_guest(&self) -> OrderedGuest {
+        let host_options = [
+            ("--idle", self.idle.is_some()),
+            ("--yield", self.guest.yield_every.is_some()),
+        ];
+        OrderedGuest {
+            cpus: self.cpus,
+            runs_program: self.run.is_some(),
+            has_end: self.work.iterations.is_some(),
+            host_option: { host_options.into_iter() }
+                .find_map(|(name, is_given)| is_given.then_some(name)),
+        }
+    }
+}
+
+/// Returns the recording that the options ask for, in the host's order and without snapshots.
+fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecording {
     let work = match (&args.run, &args.workload) {
         (Some(path), _) => GuestWork::Program(args.program.work(path.clone())),
         (None, name) => GuestWork::Workload(name.clone().unwrap_or_default()),
@@ -331,17 +352,17 @@ fn recording(
         iterations: args.work.iterations,
         cpus: args.cpus,
         seed,
-        yield_every: args.guest.yield_every,
+        yield_every: args.guest.yield_every(),
         memory_bytes: args.guest.memory,
         append: args.append.clone(),
         qemu_arguments: args.qemu_arguments.clone(),
         bursts: args.repeat.bursts,
         time_limit: args.guest.time_limit,
-        simulation,
+        simulation: None,
         idle: match args.simulation.rates {
             true => Some(IdleWindow::Time),
             false => args.idle.map(IdleMeasure::window),
         },
-        snapshots: SnapshotStore::locate().filter(|_| !args.no_snapshot),
+        snapshots: None,
     }
 }

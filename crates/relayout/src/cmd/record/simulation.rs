@@ -1,24 +1,36 @@
 //! Options of `relayout record kernel` for guests in simulated time.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_layout::suggestions::similar_names;
 use relayout_machine::{DescriptionProblem, MachineRule, RULES};
-use relayout_messages::UserError;
-use relayout_record::{RequestedMove, SimulationSettings};
+use relayout_messages::{RecordingProgress, UserError};
+use relayout_record::{Error, RequestedMove, SimulationSettings};
 use relayout_session::find_simulated_machine;
 
 use crate::arguments;
 use crate::complete;
 
+/// Machine in whose time guests execute that are asked for none.
+const DEFAULT_MACHINE: &str = "sapphire-rapids-2s";
+/// Placement of CPUs that are asked for none.
+const DEFAULT_PLACEMENT: &str = "pack";
+/// Longest window of a guest that is to finish its work.
+const LENGTH_MAX: Duration = Duration::from_secs(100);
+
 /// Options of guests in simulated time.
 #[derive(Debug, clap::Args)]
 pub struct SimulationArgs {
+    /// Order the accesses as a machine in simulated time does, or as the host that records [default: simulated
+    /// for --workload, where the guest has a snapshot; else host]
+    #[arg(long, value_name = "ORDER")]
+    order: Option<AccessOrder>,
     /// Execute the guest in the simulated time of this machine: its CPUs wait for cache lines as they would
     /// there. `relayout probe --machines` lists names; a FILE is one that `relayout probe -o` or `relayout probe
-    /// --machines NAME -o` wrote. Line latencies only: no core, no caches' size
+    /// --machines NAME -o` wrote. Line latencies only: no core, no caches' size [default: sapphire-rapids-2s]
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::machines))]
     machine: Option<PathBuf>,
     /// Give a rule of the machine another value; may be given more than once. `relayout probe --rules` lists them
@@ -27,23 +39,17 @@ pub struct SimulationArgs {
         long,
         value_name = "NAME=VALUE",
         value_parser = parse_rule,
-        requires = "machine",
         add = ArgValueCandidates::new(complete::rules)
     )]
     rule: Vec<(MachineRule, f64)>,
-    /// Place the guest's CPUs on the machine: pack, spread, or threads as 0,1,56
-    #[arg(
-        long,
-        value_name = "WHERE",
-        default_value = "pack",
-        requires = "machine"
-    )]
-    placement: String,
-    /// Record for this long in simulated time: 5ms, 200us
-    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = arguments::simulated_time, requires = "machine")]
-    simulate: Duration,
+    /// Place the guest's CPUs on the machine: pack, spread, or threads as 0,1,56 [default: pack]
+    #[arg(long, value_name = "WHERE")]
+    placement: Option<String>,
+    /// Record for this long in simulated time: 5ms, 200us [default: 5ms; with --iterations, to the end of the work]
+    #[arg(long, value_name = "TIME", value_parser = arguments::simulated_time)]
+    simulate: Option<Duration>,
     /// Write no profile, and print operations a second, and where CPUs stand still
-    #[arg(long, requires = "machine", conflicts_with_all = ["output", "repeat", "idle"])]
+    #[arg(long, conflicts_with_all = ["output", "repeat", "idle"])]
     pub rates: bool,
     /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
     /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache; may be given more
@@ -55,20 +61,117 @@ pub struct SimulationArgs {
     pub json: bool,
 }
 
-impl SimulationArgs {
-    /// Returns the simulation that the options ask for, of a guest with `cpus` CPUs.
+/// Origin of the order of accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum AccessOrder {
+    /// Each CPU has a clock, and waits for cache lines as on a machine with many CPUs
+    Simulated,
+    /// The order in which the host let the guest's CPUs execute
+    Host,
+}
+
+/// Facts about a guest that decide on the order of its accesses.
+pub struct OrderedGuest {
+    /// Number of its CPUs.
+    pub cpus: u16,
+    /// It runs a program of the user's. Its window may last for seconds, which take minutes or hours to simulate.
+    pub runs_program: bool,
+    /// The number of its operations was given.
+    pub has_end: bool,
+    /// Given option that only the host's order has.
+    pub host_option: Option<&'static str>,
+}
+
+/// Order of a guest's accesses.
+#[derive(Default)]
+pub struct RequestedOrder {
+    /// Simulation whose order they have; that of the host if there is none.
+    simulation: RefCell<Option<SimulationSettings>>,
+    /// Nobody asked for a simulation: guests that cannot have one are recorded without.
+    is_default: bool,
+}
+
+impl RequestedOrder {
+    /// Records in this order. Where nobody asked for a simulation and the guest cannot have one, records in the order
+    /// of the host, from then on.
     ///
     /// # Errors
-    /// There is no such machine, its file is none, or it has no room.
-    pub fn settings(&self, cpus: u16) -> Result<Option<SimulationSettings>, UserError> {
-        let Some(machine) = &self.machine else {
-            return Ok(None);
+    /// Those of `record`.
+    pub fn record<T>(
+        &self,
+        progress: &dyn RecordingProgress,
+        record: impl Fn(Option<SimulationSettings>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let simulation = self.simulation.borrow().clone();
+        match record(simulation) {
+            Err(Error::Simulation(why)) if self.is_default => {
+                progress.step(&format!("accesses get the order of the host: {why}"));
+                self.simulation.take();
+                record(None)
+            }
+            recorded => recorded,
+        }
+    }
+}
+
+impl SimulationArgs {
+    /// Returns the order that the options ask for.
+    ///
+    /// # Errors
+    /// The options contradict each other, there is no such machine, its file is none, or it has no room.
+    pub fn requested_order(&self, guest: &OrderedGuest) -> Result<RequestedOrder, UserError> {
+        let option = match self.order {
+            Some(AccessOrder::Simulated) => Some("--order simulated"),
+            _ => self.simulation_option(),
         };
+        let host_option = match self.order {
+            Some(AccessOrder::Host) => Some("--order host"),
+            _ => guest.host_option,
+        };
+        match (option, host_option) {
+            (Some(option), Some(host_option)) => {
+                let text = format!(
+                    "{option} is for the order of simulated time, and {host_option} for that of the host"
+                );
+                let remedy = format!("leave out {option} or {host_option}");
+                return Err(UserError::input(text).with_remedy(remedy));
+            }
+            (None, Some(_)) => return Ok(RequestedOrder::default()),
+            (None, None) if guest.runs_program => return Ok(RequestedOrder::default()),
+            (_, None) => {}
+        }
+        let machine = self.machine.as_deref().unwrap_or(DEFAULT_MACHINE.as_ref());
         let machine = find_simulated_machine(machine, &self.rule)?;
-        let mut settings = SimulationSettings::new(machine, &self.placement, cpus)?;
-        settings.length = self.simulate;
+        let placement = self.placement.as_deref().unwrap_or(DEFAULT_PLACEMENT);
+        let mut settings = match SimulationSettings::new(machine, placement, guest.cpus) {
+            Ok(settings) => settings,
+            Err(_) if option.is_none() => return Ok(RequestedOrder::default()),
+            Err(error) => return Err(error.into()),
+        };
+        match self.simulate {
+            Some(length) => settings.length = length,
+            None if guest.has_end => settings.length = LENGTH_MAX,
+            None => {}
+        }
         settings.moves.clone_from(&self.moves);
-        Ok(Some(settings))
+        Ok(RequestedOrder {
+            simulation: RefCell::new(Some(settings)),
+            is_default: option.is_none(),
+        })
+    }
+
+    /// Returns the first option that only simulated guests have.
+    fn simulation_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--machine", self.machine.is_some()),
+            ("--rule", !self.rule.is_empty()),
+            ("--placement", self.placement.is_some()),
+            ("--simulate", self.simulate.is_some()),
+            ("--rates", self.rates),
+        ];
+        given
+            .into_iter()
+            .find_map(|(name, is_given)| is_given.then_some(name))
     }
 }
 

@@ -123,7 +123,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let document = kernel_document(&KernelContents {
         verification: &verified,
         reverse: args.reverse,
-        yield_every: args.guest.yield_every,
+        yield_every: args.guest.yield_every(),
     });
     print_text(&match args.json {
         true => document.to_json()?,
@@ -147,7 +147,7 @@ fn settings(args: &Args) -> KernelSettings {
         budget: args.pairs.budget,
         types: args.types.clone(),
         seed: args.seed,
-        yield_every: args.guest.yield_every,
+        yield_every: args.guest.yield_every(),
         memory_bytes: args.guest.memory,
         time_limit: args.guest.time_limit,
         config: args.configuration.kconfig.clone(),
