@@ -14,6 +14,7 @@
 mod addresses;
 mod callbacks;
 mod cpu_clock;
+mod decoded_instruction;
 mod guest_clock;
 mod instruction_costs;
 mod keeper;

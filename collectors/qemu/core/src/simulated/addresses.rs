@@ -19,7 +19,7 @@ impl SimulatedGuest {
         operand: &MemoryOperand,
         instruction: &AccessInstruction,
     ) -> u64 {
-        if !instruction.is_string {
+        if !instruction.is_counted_string() {
             return 1;
         }
         let count = self.register(n, COUNT_REGISTER).unwrap_or(1);

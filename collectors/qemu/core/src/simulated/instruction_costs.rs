@@ -1,5 +1,7 @@
 //! Costs of instructions that do not wait for memory.
 
+use super::decoded_instruction::{DecodedInstruction, ProcessorEffect};
+
 /// Costs of x86-64 instructions in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionCosts {
@@ -32,22 +34,27 @@ impl Default for InstructionCosts {
 }
 
 impl InstructionCosts {
-    /// Returns the cost of the instruction with these bytes.
-    pub fn cost_ps(&self, bytes: &[u8], is_locked: bool) -> u64 {
-        let special = match bytes {
-            [0xf3, 0x90] => self.pause,
-            [0x0f, 0x05] | [0x48, 0x0f, 0x07] => SYSTEM_CALL,
-            [0xcf] | [0x48, 0xcf] => INTERRUPT_RETURN,
-            [0x0f, 0x30] | [0x0f, 0x22, ..] => REGISTER_WRITE,
-            [0x0f, 0x31] => READ_TICKS,
-            _ => 0,
+    /// Returns the cost of an instruction.
+    pub fn cost_ps(&self, instruction: &DecodedInstruction) -> u64 {
+        let effect = match instruction.effect {
+            ProcessorEffect::None => 0,
+            ProcessorEffect::Pause => self.pause,
+            ProcessorEffect::SystemCall => SYSTEM_CALL,
+            ProcessorEffect::InterruptReturn => INTERRUPT_RETURN,
+            ProcessorEffect::RegisterWrite => REGISTER_WRITE,
+            ProcessorEffect::ReadTicks => READ_TICKS,
         };
-        self.any + special + if is_locked { self.locked } else { 0 }
+        let locked = match instruction.is_locked {
+            true => self.locked,
+            false => 0,
+        };
+        self.any + effect + locked
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::decoded_instruction::InstructionDecoder;
     use super::InstructionCosts;
 
     #[test]
@@ -57,13 +64,14 @@ mod tests {
             locked: 6000,
             pause: 40_000,
         };
-        let check = |bytes: &[u8], is_locked, cost| {
-            assert_eq!(costs.cost_ps(bytes, is_locked), cost, "{bytes:02x?}");
+        let check = |bytes: &[u8], cost| {
+            let instruction = InstructionDecoder::default().decode(0, bytes);
+            assert_eq!(costs.cost_ps(&instruction), cost, "{bytes:02x?}");
         };
-        check(&[0x48, 0x8b, 0x47, 0x38], false, 200); // mov 0x38(%rdi),%rax
-        check(&[0xf0, 0x48, 0x0f, 0xb1, 0x17], true, 6200); // lock cmpxchg %rdx,(%rdi)
-        check(&[0xf3, 0x90], false, 40_200); // pause
-        check(&[0x0f, 0x05], false, 25_200); // syscall
-        check(&[0x48, 0xcf], false, 200_200); // iretq
+        check(&[0x48, 0x8b, 0x47, 0x38], 200); // mov 0x38(%rdi),%rax
+        check(&[0xf0, 0x48, 0x0f, 0xb1, 0x17], 6200); // lock cmpxchg %rdx,(%rdi)
+        check(&[0xf3, 0x90], 40_200); // pause
+        check(&[0x0f, 0x05], 25_200); // syscall
+        check(&[0x48, 0xcf], 200_200); // iretq
     }
 }

@@ -95,22 +95,8 @@ fn physical_address(info: u32, vaddr: u64) -> Option<u64> {
     }
 }
 
-/// Returns whether an x86-64 instruction changes what a CPU knows of its page tables: it writes CR3 or
-/// CR4, or is `invlpg` or `invpcid`.
-pub fn changes_pages(bytes: &[u8]) -> bool {
-    // Prefixes: operand size, and registers from r8 on.
-    let rest = bytes
-        .iter()
-        .position(|byte| !matches!(byte, 0x66 | 0x40..=0x4f));
-    match rest.map_or(&[][..], |start| &bytes[start..]) {
-        [0x0f, 0x22, modrm, ..] => matches!(modrm >> 3 & 7, 3 | 4),
-        [0x0f, 0x01, modrm, ..] => modrm >> 3 & 7 == 7 && modrm >> 6 != 3,
-        [0x0f, 0x38, 0x82, ..] => true,
-        _ => false,
-    }
-}
-
-/// Forgets where pages of programs are, before an instruction for which [`changes_pages`] is true.
+/// Forgets where pages of programs are, before an instruction that
+/// [changes](super::decoded_instruction::DecodedInstruction::changes_pages) them.
 pub extern "C" fn on_changed_pages(vcpu: std::ffi::c_uint, _data: *mut c_void) {
     if let Some(seat) = super::guest().and_then(|guest| guest.seats.get(vcpu as usize)) {
         seat.program_pages.forget();
@@ -131,27 +117,5 @@ mod tests {
         assert_eq!(pages.find(0x40_1234 + ((PAGES as u64) << PAGE_BITS)), None);
         pages.forget();
         assert_eq!(pages.find(0x40_1234), None);
-    }
-
-    #[test]
-    fn changes_of_page_tables_are_known() {
-        for changes in [
-            &[0x0f, 0x22, 0xd8][..],               // mov %rax,%cr3
-            &[0x41, 0x0f, 0x22, 0xdc],             // mov %r12,%cr3
-            &[0x0f, 0x22, 0xe0],                   // mov %rax,%cr4
-            &[0x0f, 0x01, 0x3f],                   // invlpg (%rdi)
-            &[0x66, 0x0f, 0x38, 0x82, 0x04, 0x24], // invpcid (%rsp),%rax
-        ] {
-            assert!(changes_pages(changes), "{changes:02x?}");
-        }
-        for other in [
-            &[0x0f, 0x22, 0xc0][..], // mov %rax,%cr0
-            &[0x0f, 0x20, 0xd8],     // mov %cr3,%rax
-            &[0x0f, 0x01, 0xf8],     // swapgs
-            &[0x0f, 0x01, 0x1f],     // lidt (%rdi)
-            &[],
-        ] {
-            assert!(!changes_pages(other), "{other:02x?}");
-        }
     }
 }

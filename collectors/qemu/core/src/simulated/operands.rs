@@ -1,8 +1,7 @@
 //! Memory operands of an instruction, so that addresses are known before it executes.
 
 use iced_x86::{
-    Code, Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
-    Register, UsedMemory,
+    Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
 use relayout_machine::LineAccess;
 
@@ -56,53 +55,28 @@ pub enum BasedSegment {
     Gs,
 }
 
-/// Reads the operands of instructions.
-pub struct OperandReader {
-    factory: InstructionInfoFactory,
-}
-
-impl Default for OperandReader {
-    fn default() -> Self {
-        Self {
-            factory: InstructionInfoFactory::new(),
-        }
+/// Returns the operands of an instruction, in the order in which they are accessed; none of a `nop`.
+pub fn memory_operands(
+    instruction: &Instruction,
+    factory: &mut InstructionInfoFactory,
+) -> Vec<MemoryOperand> {
+    if instruction.mnemonic() == Mnemonic::Nop {
+        return Vec::new();
     }
-}
-
-impl OperandReader {
-    /// Returns the operands of the instruction with these bytes at `pc`, in the order in which they
-    /// are accessed; none of an instruction that is not understood.
-    pub fn read_operands(&mut self, pc: u64, bytes: &[u8]) -> Vec<MemoryOperand> {
-        let instruction = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE).decode();
-        if instruction.code() == Code::INVALID || instruction.mnemonic() == Mnemonic::Nop {
-            return Vec::new();
-        }
-        let (is_locked, bit) = (is_locked(&instruction), bit_number(&instruction));
-        let used = self.factory.info(&instruction).used_memory();
-        { used.iter() }
-            .filter_map(|used| memory_operand(used, is_locked))
-            .map(|operand| MemoryOperand {
-                bit,
-                // Of a string with a prefix, only the instruction knows the size of an element.
-                bytes: match operand.bytes {
-                    0 => instruction.memory_size().size() as u8,
-                    bytes => bytes,
-                },
-                ..operand
-            })
-            .collect()
-    }
-}
-
-/// Returns whether an instruction copies, fills or loads a string, element by element as often as `rcx` says. One that
-/// compares may end earlier.
-pub fn repeats_string(bytes: &[u8]) -> bool {
-    let is_prefix = |byte: &u8| matches!(byte, 0xf2 | 0xf3 | 0x66 | 0x40..=0x4f);
-    let opcode = bytes.iter().position(|byte| !is_prefix(byte));
-    let repeats = |prefix: &u8| matches!(prefix, 0xf2 | 0xf3);
-    opcode.is_some_and(|at| {
-        matches!(bytes[at], 0xa4 | 0xa5 | 0xaa..=0xad) && bytes[..at].iter().any(repeats)
-    })
+    let (is_locked, bit) = (is_locked(instruction), bit_number(instruction));
+    let used = factory.info(instruction).used_memory();
+    { used.iter() }
+        .filter_map(|used| memory_operand(used, is_locked))
+        .map(|operand| MemoryOperand {
+            bit,
+            // Of a string with a prefix, only the instruction knows the size of an element.
+            bytes: match operand.bytes {
+                0 => instruction.memory_size().size() as u8,
+                bytes => bytes,
+            },
+            ..operand
+        })
+        .collect()
 }
 
 /// Returns true for instructions that no other CPU can interrupt: `xchg` needs no prefix.
@@ -168,12 +142,13 @@ fn general_register(register: Register) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::decoded_instruction::InstructionDecoder;
     use super::*;
 
     const PC: u64 = 0xffff_ffff_8100_0000;
 
     fn operands(bytes: &[u8]) -> Vec<MemoryOperand> {
-        OperandReader::default().read_operands(PC, bytes)
+        InstructionDecoder::default().decode(PC, bytes).operands
     }
 
     fn operand(base: u8, displacement: i64, access: LineAccess, bytes: u8) -> MemoryOperand {
@@ -237,27 +212,10 @@ mod tests {
     }
 
     #[test]
-    fn strings_repeat() {
-        for repeats in [
-            &[0xf3, 0x48, 0xa5][..], // rep movsq
-            &[0xf3, 0x66, 0xab],     // rep stosw
-            &[0xf3, 0xaa],           // rep stosb
-            &[0xf3, 0xac],           // rep lodsb
-        ] {
-            assert!(repeats_string(repeats), "{repeats:02x?}");
-        }
+    fn elements_of_strings_have_a_size() {
         let elements = |bytes: &[u8]| operands(bytes)[0].bytes;
-        assert_eq!(elements(&[0xf3, 0x48, 0xa5]), 8);
-        assert_eq!(elements(&[0xf3, 0x66, 0xab]), 2);
-        for other in [
-            &[0xf3, 0xa6][..],         // repe cmpsb
-            &[0xf2, 0xae],             // repne scasb
-            &[0xa4],                   // movsb
-            &[0xf3, 0x0f, 0xb8, 0xa5], // popcnt, with a displacement
-            &[],
-        ] {
-            assert!(!repeats_string(other), "{other:02x?}");
-        }
+        assert_eq!(elements(&[0xf3, 0x48, 0xa5]), 8); // rep movsq
+        assert_eq!(elements(&[0xf3, 0x66, 0xab]), 2); // rep stosw
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl SimulatedGuest {
         place: WaitingPlace,
     ) -> bool {
         let seat = &self.seats[n];
-        let is_string = instruction.is_string;
+        let is_string = instruction.is_counted_string();
         for part in operand.parts() {
             let Some(line) = self.line_before(n, part.start) else {
                 return true;
@@ -160,7 +160,10 @@ impl SimulatedGuest {
             if ordered.contains(vaddr) {
                 return;
             }
-            if !ordered.is_empty() && !instruction.repeats && instruction.operands.len() == 1 {
+            if !ordered.is_empty()
+                && instruction.string.is_none()
+                && instruction.operands.len() == 1
+            {
                 state.tallies.misplaced += 1;
             }
         }

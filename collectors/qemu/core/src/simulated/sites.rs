@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use relayout_machine::LineUse;
 
-use super::operands::{MemoryOperand, OperandReader};
+use super::decoded_instruction::InstructionDecoder;
+use super::operands::MemoryOperand;
 
 /// Accesses after which what a site met counts as all that it meets.
 const KNOWN_AFTER: u32 = 64;
@@ -112,8 +113,8 @@ impl AccessSite {
 pub struct SiteTable {
     sites: Vec<&'static AccessSite>,
     by_pc: HashMap<u64, &'static AccessSite>,
-    /// Reads the operands of their instructions.
-    pub reader: OperandReader,
+    /// Decodes their instructions.
+    pub decoder: InstructionDecoder,
 }
 
 impl SiteTable {

@@ -4,11 +4,13 @@ use std::ffi::c_void;
 use std::sync::PoisonError;
 
 use relayout_machine::LineAccess;
-use relayout_shadow::wire::STRING;
 
 use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
-use super::line_numbers::{changes_pages, on_changed_pages};
-use super::operands::{MemoryOperand, OperandReader, repeats_string};
+use super::decoded_instruction::{
+    DecodedInstruction, InstructionDecoder, ProcessorEffect, RepeatedString,
+};
+use super::line_numbers::on_changed_pages;
+use super::operands::MemoryOperand;
 use super::sites::{AccessSite, SiteTable};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
@@ -20,15 +22,18 @@ use crate::markers::GuestMarker;
 pub struct AccessInstruction {
     pub site: &'static AccessSite,
     pub operands: Box<[MemoryOperand]>,
-    /// A string instruction whose repetitions are as many as a register says.
-    pub is_string: bool,
-    /// A string instruction with a prefix, which may access other addresses than those of its operands.
-    pub repeats: bool,
+    /// String of which it accesses further elements than its operands say.
+    pub string: Option<RepeatedString>,
     /// What the block costs from this instruction on, in picoseconds.
     pub rest_ps: u64,
 }
 
 impl AccessInstruction {
+    /// Returns whether it accesses as many elements of a string as a register says.
+    pub fn is_counted_string(&self) -> bool {
+        self.string == Some(RepeatedString::Counted)
+    }
+
     /// Returns whether QEMU calls back for a load and a store of the same bytes.
     fn is_update(&self) -> bool {
         let reads_and_writes = |operand: &MemoryOperand| {
@@ -44,7 +49,7 @@ struct BlockInstruction {
     pc: u64,
     bytes: [u8; 16],
     len: usize,
-    operands: Vec<MemoryOperand>,
+    decoded: DecodedInstruction,
     cost_ps: u64,
 }
 
@@ -55,7 +60,7 @@ impl SimulatedGuest {
             return;
         }
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        let instructions = self.read_block(tb, &mut sites.reader);
+        let instructions = self.read_block(tb, &mut sites.decoder);
         let cost_ps = instructions
             .iter()
             .map(|instruction| instruction.cost_ps)
@@ -72,7 +77,7 @@ impl SimulatedGuest {
     fn read_block(
         &self,
         tb: *mut TranslationBlock,
-        reader: &mut OperandReader,
+        decoder: &mut InstructionDecoder,
     ) -> Vec<BlockInstruction> {
         // SAFETY: `tb` is the block being translated.
         let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
@@ -84,16 +89,14 @@ impl SimulatedGuest {
                 let pc = api::qemu_plugin_insn_vaddr(insn);
                 (insn, pc, self.plugin.insn_data.read_bytes(insn, &mut bytes))
             };
-            let operands = reader.read_operands(pc, &bytes[..len]);
-            let is_atomic = |operand: &MemoryOperand| operand.access == LineAccess::Atomic;
-            let is_locked = operands.iter().any(is_atomic);
+            let decoded = decoder.decode(pc, &bytes[..len]);
             BlockInstruction {
                 insn,
                 pc,
                 bytes,
                 len,
-                operands,
-                cost_ps: self.options.costs.cost_ps(&bytes[..len], is_locked),
+                cost_ps: self.options.costs.cost_ps(&decoded),
+                decoded,
             }
         };
         (0..count).map(read).collect()
@@ -110,7 +113,7 @@ impl SimulatedGuest {
             pc,
             bytes,
             len,
-            operands,
+            decoded,
             ..
         } = instruction;
         let bytes = &bytes[..len];
@@ -127,10 +130,10 @@ impl SimulatedGuest {
                 Some(_) => return,
                 None => {}
             }
-        } else if changes_pages(bytes) {
+        } else if decoded.changes_pages {
             return call_without_data(on_changed_pages);
         }
-        if TranslatedMachine::X86.is_pause(bytes) {
+        if decoded.effect == ProcessorEffect::Pause {
             // SAFETY: as above; the data is a number.
             unsafe {
                 let rest = rest_ps as usize as *mut c_void;
@@ -138,16 +141,14 @@ impl SimulatedGuest {
             }
             return;
         }
-        let site = sites.site_at(pc, bytes, &operands);
+        let site = sites.site_at(pc, bytes, &decoded.operands);
         if site.is_quiet() {
             return;
         }
         let access = Box::leak(Box::new(AccessInstruction {
             site,
-            operands: operands.into_boxed_slice(),
-            is_string: repeats_string(bytes),
-            repeats: matches!(bytes[0], 0xf2 | 0xf3)
-                && TranslatedMachine::X86.memory_use(bytes).instruction == STRING,
+            operands: decoded.operands.into_boxed_slice(),
+            string: decoded.string,
             rest_ps,
         }));
         let rw = if access.is_update() {
