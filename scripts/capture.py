@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Records `mntns`, reports and advises, and puts the output, trimmed, between the capture markers of
-README.md. Needs what ./demo sets up, and its build.
+"""Records `stat-one`, reports, advises and asks what the layout would bring, and puts the output, trimmed, between the capture
+markers of README.md. Needs what ./demo sets up, and its build.
 
     scripts/capture.py
 """
@@ -13,20 +13,23 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- capture:begin -->\n", "<!-- capture:end -->\n"
 TRIMMED = "[...]"
-WANTED = "pcpu_chunk"
+WANTED = "dentry"
 PAIRS_SHOWN = 2
 
-RECORD = "relayout record kernel --workload mntns -o mntns.relayout"
-REPORT = "relayout report mntns.relayout"
-ADVISE = f"relayout advise mntns.relayout {WANTED} --source ~/.cache/relayout/source/current"
+RECORD = "relayout record kernel --workload stat-one --cpus 20 --simulate 1ms -o stat.relayout"
+REPORT = "relayout report stat.relayout"
+ADVISE = f"relayout advise stat.relayout {WANTED} --source ~/.cache/relayout/source/current"
+RATES = "relayout record kernel --workload stat-one --cpus 20 --simulate 1ms --rates"
+MOVED = f"{RATES} --move dentry.d_lockref=own-line"
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        recorded = [line for line in run(RECORD, folder) if line.startswith("mntns.relayout:")]
+        recorded = [line for line in run(RECORD, folder) if line.startswith(("stat.relayout:", "simulated:"))]
         reported = trim_report(run(REPORT, folder))
         advised = trim_advice(run(ADVISE, folder))
-    blocks = [(RECORD, recorded), (REPORT, reported), (ADVISE, advised)]
+        rates, moved = (trim_rates(run(command, folder)) for command in (RATES, MOVED))
+    blocks = [(RECORD, recorded), (REPORT, reported), (ADVISE, advised), (RATES, rates), (MOVED, moved)]
     text = "\n".join(f"```\n$ {command}\n" + "\n".join(lines) + "\n```\n" for command, lines in blocks)
     readme = ROOT / "README.md"
     before, rest = readme.read_text().split(BEGIN)
@@ -54,7 +57,7 @@ def section(lines, first, is_end):
 
 
 def trim_report(lines):
-    head = [line for line in lines[:12] if line.split()[:1] in (["transfers"], ["false"])]
+    head = [line for line in lines[:12] if line.startswith(("  transfers", "  CPU time", "  false"))]
     table = section(lines, "                  ------", lambda line: not line)
     row = next(line for line in table if f" {WANTED} " in line)
     finding = section(lines, f"#{row.split()[0]} ", lambda line: not line)
@@ -70,6 +73,11 @@ def trim_advice(lines):
     start = next(n for n, line in enumerate(lines) if line.startswith(("Recommended ", "Instead of ")))
     end = next(n for n, line in enumerate(lines) if line.startswith("Counted by replay"))
     return lines[start:end]
+
+
+def trim_rates(lines):
+    """The rate, and what the CPUs did."""
+    return [line for line in lines if "operations a second" in line or line.startswith("time of the CPUs")]
 
 
 if __name__ == "__main__":

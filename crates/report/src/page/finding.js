@@ -31,6 +31,7 @@ function findingFacts(finding, noun) {
   return [el("p", {}, kindWords(finding.kind, noun)), facts([
     [word("transfer", "transfers"), `${count(finding.transfers)} (${percent(finding.share)} of all)`],
     [word("false for the whole stay"), count(finding.false_lifetime)], [word("upgrade", "upgrades"), count(finding.upgrades)],
+    ["waiting", finding.wait_percent == null ? null : `${percent(finding.wait_percent / 100)} of the ${noun}s' time, simulated`],
     ["objects", `${count(finding.objects)}, used by ${counted(finding.contexts, noun)}`],
     [word("confidence", "type"), sure], [word("saving"), saving],
     ["allocated", countWords(finding.allocated)],

@@ -35,6 +35,7 @@ function overview(doc) {
     facts([["recorded", `${runs} of ${machine.release || machine.target}, ${counted(machine.contexts, machine.target === "program" ? "thread" : "CPU")}, ${machine.arch}`],
       [word("transfer", "transfers"), `${count(doc.transfers_total)}${doc.estimated ? ", estimated from samples" : ", counted"}`],
       [word("false for the whole stay"), percent(doc.transfers_total ? doc.false_lifetime / doc.transfers_total : null)],
+      ["order of accesses", machine.simulated_machine ? `simulated: ${machine.simulated_machine}` : null],
       ["named", `${percent(doc.resolved_share)} of the transfers`], [word("cache line"), `${machine.line_bytes} bytes`],
       ["findings", `${count(doc.findings.length)} of ${count(doc.findings_total)}`]]),
     el("p", { class: "note" }, limitWords(machine), " Counts are of the recorder, not of hardware.",

@@ -103,6 +103,13 @@ impl DetailsContext<'_> {
                 part_words(finding.false_lifetime, finding.transfers),
             ),
         ));
+        if let Some(share) = finding.wait_percent {
+            let share = percent(share / 100.0);
+            facts.push((
+                "Waiting",
+                format!("{share} of the {noun}s' time, simulated"),
+            ));
+        }
         facts.push((
             "Objects",
             format!(

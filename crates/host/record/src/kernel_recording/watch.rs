@@ -118,6 +118,7 @@ pub fn wait_for_marker(
     Ok(())
 }
 
+/// Returns whether the console says so, in a line that may not be complete.
 fn has_guest_failed(machine: &QemuMachine) -> bool {
     failure_on_console(&machine.console()).is_some()
 }
@@ -133,6 +134,8 @@ fn outside_end(
     if interrupt.is_set() {
         return Some(Error::Interrupted);
     }
+    // What a guest that has ended wrote is complete.
+    let exit_status = machine.exit_status();
     let console = machine.console();
     if let Some(event) = boot_fault(&console).filter(|_| !has_opened) {
         return Some(Error::BootFault {
@@ -140,13 +143,17 @@ fn outside_end(
             console: machine.console_tail(),
         });
     }
-    if let Some(why) = failure_on_console(&console) {
+    let said = match exit_status {
+        Some(_) => &console,
+        None => complete_lines(&console),
+    };
+    if let Some(why) = failure_on_console(said) {
         return Some(Error::Guest {
             why,
             console: machine.console_tail(),
         });
     }
-    if let Some(status) = machine.exit_status() {
+    if let Some(status) = exit_status {
         return Some(if has_opened || console.contains("relayout-guest: ready") {
             Error::Guest {
                 why: format!("ended before its workload was done (QEMU: {status})"),
@@ -172,6 +179,11 @@ fn outside_end(
         });
     }
     None
+}
+
+/// Returns the console without the line that the guest is still writing.
+fn complete_lines(console: &str) -> &str {
+    console.rfind('\n').map_or("", |end| &console[..=end])
 }
 
 /// Returns the failure that the console reports, if one.
@@ -269,6 +281,15 @@ mod tests {
         check(&format!("[    1.4] {panic}\n"), Some(panic));
         check("[    1.0] Kernel panic - not syncing: VFS\n", None);
         check("[    1.0] BUG: sleeping function called\n", None);
+    }
+
+    #[test]
+    fn a_failure_is_told_when_its_line_is_complete() {
+        let console = "relayout-guest: ready\nrelayout-guest: failed: append: 41 re";
+        assert_eq!(complete_lines(console), "relayout-guest: ready\n");
+        let console = format!("{console}cords of 40\n");
+        assert_eq!(complete_lines(&console), console);
+        assert_eq!(complete_lines("relayout"), "");
     }
 
     #[test]

@@ -68,8 +68,7 @@ impl FindingDocument {
             false_first_touch,
             false_lifetime,
             share: finding.share,
-            wait_percent: { finding.wait_ps.zip(recorded_cpu_times(&report.meta.runs)) }
-                .map(|(ps, times)| percent_of_time(ps, &times)),
+            wait_percent: wait_percent(finding, report),
             saving,
             saving_why,
             saving_words: outlook.saving_words(),
@@ -103,6 +102,12 @@ impl FindingDocument {
             production: production.map(production_document),
         }
     }
+}
+
+/// Returns the share of the CPUs' time for which they stood still for a finding; `None` in the host's order.
+fn wait_percent(finding: &Finding, report: &ReportContents<'_>) -> Option<f64> {
+    let times = recorded_cpu_times(&report.meta.runs)?;
+    Some(percent_of_time(finding.wait_ps?, &times))
 }
 
 impl ElementsDocument {

@@ -11,7 +11,7 @@ use crate::words::simulated_time::{
     simulated_machine_words, simulated_time_words, time_shares_words,
 };
 use crate::words::wrap::wrap_words;
-use crate::words::{busy_host_words, recorded_time_words};
+use crate::words::{busy_host_words, counted, recorded_time_words};
 
 /// Widest line.
 const WIDTH: usize = 116;
@@ -225,8 +225,10 @@ fn write_totals(out: &mut String, report: &ReportDocument) -> fmt::Result {
         out,
         "transfers",
         &format!(
-            "{transfers} ({estimated}{reads}, {} writes) and {} upgrades, on {} lines{range}",
-            report.write_transfers, report.upgrades, report.lines,
+            "{transfers} ({estimated}{reads}, {} writes) and {} upgrades, on {}{range}",
+            report.write_transfers,
+            report.upgrades,
+            counted(report.lines, "line"),
         ),
     )?;
     if let Some(time) = &report.time {
