@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use relayout_layout::suggestions::similar_names;
+use relayout_machine::{DescriptionProblem, MachineRule, RULES};
 use relayout_messages::UserError;
 use relayout_verify::runs::PAIRS_MAX;
 use serde::Serialize;
@@ -202,6 +204,26 @@ pub fn limit_threads(jobs: Option<u16>) -> Result<(), UserError> {
         })
 }
 
+/// A rule of a simulated machine with its value: `upgrade=0.5`.
+pub fn rule(text: &str) -> Result<(MachineRule, f64), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or("write NAME=VALUE: upgrade=0.5")?;
+    let Some(rule) = MachineRule::from_key(key) else {
+        let similar = similar_names(RULES.iter().map(|facts| facts.key), key);
+        let similar = { similar.first() }.map(|name| format!(" (did you mean '{name}'?)"));
+        return Err(format!(
+            "there is no rule '{key}'{}; `relayout probe --rules` lists them",
+            similar.unwrap_or_default()
+        ));
+    };
+    let found = { value.parse() }.map_err(|_| format!("'{value}' is no number"))?;
+    match rule.facts().allows(found) {
+        true => Ok((rule, found)),
+        false => Err(DescriptionProblem::Rule { rule, found }.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,5 +289,20 @@ mod tests {
         for bad in ["0", "1.1", "-0.5", "NaN", "inf", "1e-9", "x", ""] {
             assert!(share(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn rules_have_a_name_and_a_value_in_their_range() {
+        assert_eq!(rule("upgrade=0.5"), Ok((MachineRule::Upgrade, 0.5)));
+        let check = |text: &str, expect: &str| {
+            let error = rule(text).unwrap_err();
+            assert!(error.contains(expect), "{error}");
+        };
+        check("upgrade", "write NAME=VALUE");
+        check("upgrad=1", "did you mean 'upgrade'?");
+        check("upgrade=x", "'x' is no number");
+        check("upgrade=0.4", "upgrade is 0.4, not a factor from 0.5 to 1");
+        check("near-first=1.5", "not a whole number from 0 to 8");
+        check("quantum=inf", "not nanoseconds from 500 to 10000");
     }
 }

@@ -31,7 +31,7 @@ mod translate;
 mod turns;
 
 use std::cell::{Cell, UnsafeCell};
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Mutex, OnceLock};
 
 use relayout_machine::{ByteMap, SimulatedMachine, SimulatedTime};
@@ -124,6 +124,8 @@ pub struct SimulatedGuest {
     /// CPU that has the turn, or [`NOBODY`]: the keeper has it.
     turn: AtomicUsize,
     phase: AtomicU8,
+    /// CPUs stay where they are after the window, until the host stops them: their memory is read next.
+    is_held: AtomicBool,
     state: UnsafeCell<TurnState>,
     /// The guest's clocks when it was taken over.
     stopped: OnceLock<StoppedClocks>,
@@ -243,6 +245,7 @@ impl SimulatedGuest {
         }
         let end = self.options.warm_ps.saturating_add(self.options.length_ps);
         if now.0 >= end && now != SimulatedTime::NEVER && !state.has_failed {
+            self.is_held.store(true, Release);
             self.close(None);
         }
         self.phase() == SimulationPhase::Closed
@@ -255,7 +258,7 @@ impl SimulatedGuest {
             .sum()
     }
 
-    /// Ends the window: writes the results, and lets all CPUs go.
+    /// Ends the window: writes the results, and lets all CPUs go that are not held.
     fn close(&self, problem: Option<&str>) {
         if self.phase() == SimulationPhase::Closed {
             return;

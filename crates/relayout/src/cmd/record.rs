@@ -1,5 +1,6 @@
 //! `relayout record`: who touches what.
 
+mod guest_program;
 pub mod kernel;
 pub mod perf;
 pub mod run;

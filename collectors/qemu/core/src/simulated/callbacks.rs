@@ -118,7 +118,12 @@ impl SimulatedGuest {
             self.phase(),
             SimulationPhase::TakenOver | SimulationPhase::Running
         ) {
-            return self.seats[n].cell().release();
+            // One that was between two runs of code is held at the first block.
+            let at = match self.is_held.load(Acquire) {
+                true => self.wait_for_turn(n, place),
+                false => None,
+            };
+            return self.go_on(n, at, cost_ps);
         }
         let has_left = self.seats[n].has_left.take();
         let at = match self.has_turn(n) && !has_left {
@@ -137,6 +142,7 @@ impl SimulatedGuest {
     fn go_on(&self, n: usize, at: Option<SimulatedTime>, block_ps: u64) {
         match at {
             Some(at) => self.set_time(n, at, block_ps),
+            None if self.is_held.load(Acquire) => self.seats[n].cell().set(0, 0),
             None => self.seats[n].cell().release(),
         }
     }

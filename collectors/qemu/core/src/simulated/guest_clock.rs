@@ -128,7 +128,11 @@ impl GuestTime for SimulatedGuest {
                     self.keeper.ring();
                 }
             }
-            SimulationPhase::Loading | SimulationPhase::Closed => {}
+            SimulationPhase::Closed => {
+                self.seats[n].must_leave.store(true, Release);
+                self.seats[n].bell.ring();
+            }
+            SimulationPhase::Loading => {}
         }
     }
 }

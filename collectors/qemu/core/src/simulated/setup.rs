@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::path::Path;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, OnceLock};
 
 use relayout_machine::{
@@ -136,6 +136,7 @@ pub fn install_simulation(
         seats: (0..cpus).map(|_| CpuSeat::default()).collect(),
         turn: AtomicUsize::new(NOBODY),
         phase: AtomicU8::new(SimulationPhase::Loading as u8),
+        is_held: AtomicBool::new(false),
         state: UnsafeCell::new(TurnState {
             machine: SimulatedMachine::new(setup),
             next_timer: SimulatedTime::NEVER,

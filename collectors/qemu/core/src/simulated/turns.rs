@@ -66,7 +66,7 @@ impl SimulatedGuest {
                 continue;
             }
             if now != SimulatedTime::NEVER && self.note_progress(now) {
-                return None;
+                return self.wait_for_turn(n, place);
             }
             match state.machine.next_turn() {
                 Some(turn) if turn.cpu == n => return Some(turn.at),
@@ -92,7 +92,8 @@ impl SimulatedGuest {
         self.keeper.ring();
     }
 
-    /// Waits until CPU `n`, whose thread this is, has the turn. `None` once the window is closed.
+    /// Waits until CPU `n`, whose thread this is, has the turn. `None` once the window is closed, unless CPUs are held
+    /// in their code from then on.
     ///
     /// QEMU's exclusive sections wait until no CPU is in translated code. Then it leaves its code, and
     /// waits again when it enters: this does not return.
@@ -106,17 +107,20 @@ impl SimulatedGuest {
                 // SAFETY: the place of a callback that may be left, on the CPU's own thread.
                 unsafe { self.functions.leave_block(seat.cpu(), return_address) }
             }
-            if self.phase() == SimulationPhase::Closed {
+            if self.lets_go(place) {
                 return None;
             }
             if self.has_turn(n) {
                 return Some(SimulatedTime(seat.turn_at.load(Relaxed)));
             }
-            seat.bell.wait(|| {
-                self.has_turn(n)
-                    || self.phase() == SimulationPhase::Closed
-                    || seat.must_leave.load(Acquire)
-            });
+            seat.bell
+                .wait(|| self.has_turn(n) || self.lets_go(place) || seat.must_leave.load(Acquire));
         }
+    }
+
+    /// Returns whether a CPU that waits at `place` goes on without order.
+    fn lets_go(&self, place: WaitingPlace) -> bool {
+        let is_in_code = matches!(place, WaitingPlace::Code { .. });
+        self.phase() == SimulationPhase::Closed && !(is_in_code && self.is_held.load(Acquire))
     }
 }

@@ -23,6 +23,8 @@ use crate::{Error, GuestMachine};
 
 /// Time that QEMU may take to end when asked; the plugin writes its last records then.
 const QUIT_LIMIT: Duration = Duration::from_secs(60);
+/// Time after which a QEMU that answers no more has ended.
+const END_LIMIT: Duration = Duration::from_secs(2);
 /// Time in which QEMU notices a command on a busy host. If it takes longer, a held guest runs on for as
 /// long, which does no harm.
 const STOP_NOTICE: Duration = Duration::from_millis(20);
@@ -165,9 +167,13 @@ impl QemuMachine {
         self.child.exit_status()
     }
 
-    /// Stops all CPUs.
+    /// Stops all CPUs. A QEMU that is ending by itself, because its guest powers off, needs no stop.
     pub fn stop(&mut self) -> Result<(), Error> {
         self.send_command("stop")
+            .or_else(|error| match self.ends_within(END_LIMIT) {
+                true => Ok(()),
+                false => Err(error),
+            })
     }
 
     /// Stops all CPUs, and calls `release` when QEMU waits for those that do not stop.
@@ -187,15 +193,25 @@ impl QemuMachine {
         }
         // QEMU may close the connection before it answers.
         let _ = self.send_command("quit");
-        let deadline = Instant::now() + QUIT_LIMIT;
+        match self.ends_within(QUIT_LIMIT) {
+            true => Ok(()),
+            false => {
+                self.child.kill();
+                Err(self.qemu_error("did not end when asked to and was killed"))
+            }
+        }
+    }
+
+    /// Waits until QEMU ends, and returns whether it did within this time.
+    fn ends_within(&mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
         while self.exit_status().is_none() {
             if Instant::now() > deadline {
-                self.child.kill();
-                return Err(self.qemu_error("did not end when asked to and was killed"));
+                return false;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Ok(())
+        true
     }
 
     /// Everything on the console so far.

@@ -1,14 +1,13 @@
 //! `relayout record kernel`: a kernel under QEMU.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_messages::UserError;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
-    ProgramWindow, ProgramWork, SnapshotStore, find_workload, record_kernel, workloads,
+    RecordingOutcome, SnapshotStore, find_workload, record_kernel, workloads,
 };
 use relayout_report::Document;
 use relayout_report::documents::rates::rates_document;
@@ -17,9 +16,9 @@ use relayout_report::text::record::{idle_text, kernel_summary};
 use relayout_session::name_rates;
 use relayout_session::record::{KernelFiles, require_writable};
 
+use super::guest_program::ProgramArgs;
 use super::simulation::{OrderedGuest, SimulationArgs};
 use super::{RepeatedRecording, default_profile};
-use crate::arguments;
 use crate::complete;
 use crate::exit::ExitStatus;
 use crate::option_groups::{GuestArgs, ProfileArgs, RepeatArgs, WorkArgs};
@@ -146,78 +145,6 @@ impl IdleMeasure {
     }
 }
 
-/// Options of --run's program and of its window.
-#[derive(Debug, clap::Args)]
-struct ProgramArgs {
-    /// Pass this argument to the program; may be given more than once
-    #[arg(
-        long,
-        value_name = "ARG",
-        allow_hyphen_values = true,
-        requires = "run",
-        conflicts_with = "workload"
-    )]
-    run_arg: Vec<String>,
-    /// Bring this file or folder to the same place in the guest, programs with their libraries; may
-    /// be given more than once. A folder larger than the guest's memory comes on a disk
-    #[arg(
-        long,
-        value_name = "PATH",
-        requires = "run",
-        conflicts_with = "workload"
-    )]
-    file: Vec<PathBuf>,
-    /// Bring the content of this folder as the guest's root, on a disk if it is larger than the
-    /// guest's memory; the program may be one of its files
-    #[arg(
-        long,
-        value_name = "DIR",
-        requires = "run",
-        conflicts_with = "workload"
-    )]
-    root: Option<PathBuf>,
-    /// Begin to record this long after the program's start, or after the line of --from-line:
-    /// 2s, 500ms
-    #[arg(long, value_name = "TIME", value_parser = arguments::time, requires = "run", conflicts_with = "workload")]
-    after: Option<Duration>,
-    /// Record for this long [default: to the program's end]
-    #[arg(long = "for", value_name = "TIME", value_parser = arguments::time, requires = "run", conflicts_with = "workload")]
-    length: Option<Duration>,
-    /// Begin to record when the program prints a line with this text
-    #[arg(
-        long,
-        value_name = "TEXT",
-        requires = "run",
-        conflicts_with = "workload"
-    )]
-    from_line: Option<String>,
-    /// Record until the program prints a line with this text
-    #[arg(
-        long,
-        value_name = "TEXT",
-        requires = "run",
-        conflicts_with = "workload"
-    )]
-    to_line: Option<String>,
-}
-
-impl ProgramArgs {
-    fn work(&self, path: PathBuf) -> ProgramWork {
-        ProgramWork {
-            path,
-            arguments: self.run_arg.clone(),
-            files: self.file.clone(),
-            root: self.root.clone(),
-            window: ProgramWindow {
-                after: self.after.unwrap_or_default(),
-                length: self.length,
-                from_line: self.from_line.clone(),
-                to_line: self.to_line.clone(),
-            },
-        }
-    }
-}
-
 /// Runs `relayout record kernel`.
 ///
 /// # Errors
@@ -277,19 +204,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let Some(output) = output else {
         let progress = TerminalProgress::new(String::new());
         let recorded = progress.finish_after(record(0, &progress))?;
-        recorded.problem.map_or(Ok(()), Err)?;
-        let Some(rates) = recorded.rates else {
-            print_text(&idle_text(&recorded.profile))?;
-            return Ok(ExitStatus::Done);
-        };
-        let naming = TerminalProgress::new(String::new());
-        let names = naming.finish_after(name_rates(&recorded.profile, &rates, &naming))?;
-        let document = rates_document(&recorded.profile.meta, &rates, &names);
-        match args.simulation.json {
-            true => print_text(&document.to_json()?)?,
-            false => print_text(&render_rates(&document))?,
-        }
-        return Ok(ExitStatus::Done);
+        return print_window(recorded, args.simulation.json);
     };
     let repeated = RepeatedRecording {
         times: args.repeat.repeat,
@@ -297,6 +212,23 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         signal_count: &|| interrupt.count(),
     };
     repeated.run(&output, args.profile.force, kernel_summary, record)
+}
+
+/// Prints what a window without a profile was like: its rates, or the time that it took.
+fn print_window(recorded: RecordingOutcome, as_json: bool) -> Result<ExitStatus, UserError> {
+    recorded.problem.map_or(Ok(()), Err)?;
+    let Some(rates) = recorded.rates else {
+        print_text(&idle_text(&recorded.profile))?;
+        return Ok(ExitStatus::Done);
+    };
+    let naming = TerminalProgress::new(String::new());
+    let names = naming.finish_after(name_rates(&recorded.profile, &rates, &naming))?;
+    let document = rates_document(&recorded.profile.meta, &rates, &names);
+    match as_json {
+        true => print_text(&document.to_json()?)?,
+        false => print_text(&render_rates(&document))?,
+    }
+    Ok(ExitStatus::Done)
 }
 
 /// Returns the folder for a profile that the user gives no name.

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
-use relayout_layout::suggestions::similar_names;
-use relayout_machine::{DescriptionProblem, MachineRule, RULES};
+use relayout_machine::MachineRule;
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_record::{Error, RequestedMove, SimulationSettings};
 use relayout_session::find_simulated_machine;
@@ -38,14 +37,14 @@ pub struct SimulationArgs {
     #[arg(
         long,
         value_name = "NAME=VALUE",
-        value_parser = parse_rule,
+        value_parser = arguments::rule,
         add = ArgValueCandidates::new(complete::rules)
     )]
     rule: Vec<(MachineRule, f64)>,
     /// Place the guest's CPUs on the machine: pack, spread, or threads as 0,1,56 [default: pack]
     #[arg(long, value_name = "WHERE")]
     placement: Option<String>,
-    /// Record for this long in simulated time: 5ms, 200us [default: 5ms; with --iterations, to the end of the work]
+    /// Record for this long in simulated time: 5ms, 200us [default: 5ms; with --iterations, all of the work]
     #[arg(long, value_name = "TIME", value_parser = arguments::simulated_time)]
     simulate: Option<Duration>,
     /// Write no profile, and print operations a second, and where CPUs stand still
@@ -150,7 +149,11 @@ impl SimulationArgs {
         };
         match self.simulate {
             Some(length) => settings.length = length,
-            None if guest.has_end => settings.length = LENGTH_MAX,
+            None if guest.has_end => {
+                // All of the work is recorded.
+                settings.length = LENGTH_MAX;
+                settings.warm_up = Duration::ZERO;
+            }
             None => {}
         }
         settings.moves.clone_from(&self.moves);
@@ -172,45 +175,5 @@ impl SimulationArgs {
         given
             .into_iter()
             .find_map(|(name, is_given)| is_given.then_some(name))
-    }
-}
-
-/// Parses a rule's value: `upgrade=0.5`.
-fn parse_rule(text: &str) -> Result<(MachineRule, f64), String> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or("write NAME=VALUE: upgrade=0.5")?;
-    let Some(rule) = MachineRule::from_key(key) else {
-        let similar = similar_names(RULES.iter().map(|facts| facts.key), key);
-        let similar = { similar.first() }.map(|name| format!(" (did you mean '{name}'?)"));
-        return Err(format!(
-            "there is no rule '{key}'{}; `relayout probe --rules` lists them",
-            similar.unwrap_or_default()
-        ));
-    };
-    let found = { value.parse() }.map_err(|_| format!("'{value}' is no number"))?;
-    match rule.facts().allows(found) {
-        true => Ok((rule, found)),
-        false => Err(DescriptionProblem::Rule { rule, found }.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_have_a_name_and_a_value_in_their_range() {
-        assert_eq!(parse_rule("upgrade=0.5"), Ok((MachineRule::Upgrade, 0.5)));
-        let check = |text: &str, expect: &str| {
-            let error = parse_rule(text).unwrap_err();
-            assert!(error.contains(expect), "{error}");
-        };
-        check("upgrade", "write NAME=VALUE");
-        check("upgrad=1", "did you mean 'upgrade'?");
-        check("upgrade=x", "'x' is no number");
-        check("upgrade=0.4", "upgrade is 0.4, not a factor from 0.5 to 1");
-        check("near-first=1.5", "not a whole number from 0 to 8");
-        check("quantum=inf", "not nanoseconds from 500 to 10000");
     }
 }
