@@ -30,8 +30,12 @@ const TIMES_MIN: f64 = 10.0;
 /// Types that a sentence names.
 const TYPES_MAX: usize = 4;
 
-/// Says how the counts came about: `counted under QEMU, 4 vCPUs`.
+/// Says how the counts came about: `counted under QEMU, 4 vCPUs`, or `counted under QEMU in the order of rome-2s
+/// (pack)`.
 pub(crate) fn collector_words(meta: &ProfileMeta) -> String {
+    if let Some(machine) = &meta.simulated_machine {
+        return format!("counted under QEMU in the order of {machine}");
+    }
     if meta.target == "kernel" {
         return format!("counted under QEMU, {} vCPUs", meta.contexts);
     }
