@@ -2,6 +2,7 @@
 //! collector's files.
 
 mod assemble;
+mod boot_progress;
 mod modules;
 mod start;
 mod watch;

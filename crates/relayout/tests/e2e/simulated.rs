@@ -192,10 +192,7 @@ fn workloads_are_simulated_by_default() {
     };
     let mntns = "--workload mntns --iterations 20";
     check(mntns, Some("sapphire-rapids-2s (pack)"), 80);
-    let spread = format!("{mntns} --placement spread");
-    check(&spread, Some("sapphire-rapids-2s (spread)"), 80);
     check(&format!("{mntns} --order host"), None, 80);
-    check(&format!("{mntns} --yield 100"), None, 80);
     let ended = check(&format!("{mntns} --no-snapshot"), None, 80);
     let why =
         "accesses get the order of the host: it starts from a snapshot, and no snapshots are kept";

@@ -8,12 +8,15 @@ use relayout_messages::RecordingProgress;
 use relayout_shadow::control::RecordingStage;
 
 use super::KernelRecording;
+use super::boot_progress::BootProgress;
 use crate::Error;
 use crate::host_load::HostLoad;
 use crate::qemu::QemuMachine;
 use crate::workspace::RecordingWorkspace;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Line of the console that says that the guest has booted.
+const GUEST_IS_UP: &str = "relayout-guest: ready";
 
 /// End of a window.
 pub enum WindowEnding {
@@ -61,6 +64,7 @@ pub fn watch_window(
         })
     };
     let mut deadline = Instant::now() + recording.time_limit;
+    let mut boot = BootProgress::default();
     loop {
         let stage = RecordingStage::from_u32(control.state.load(Acquire));
         if load.is_none() && stage != RecordingStage::Waiting && stage != RecordingStage::Starting {
@@ -79,7 +83,13 @@ pub fn watch_window(
             _ => {}
         }
         let has_opened = load.is_some();
-        if let Some(error) = outside_end(machine, interrupt, deadline, recording, has_opened) {
+        let outside = OutsideLimits {
+            deadline,
+            time_limit: recording.time_limit,
+            interrupt,
+            has_opened,
+        };
+        if let Some(error) = outside_end(machine, &outside, &mut boot) {
             return match has_opened {
                 true => ended(WindowEnding::CutShort(error), &load),
                 false => Err(error),
@@ -107,10 +117,16 @@ pub fn wait_for_marker(
     recording: &KernelRecording,
     interrupt: InterruptFlag,
 ) -> Result<(), Error> {
-    let deadline = Instant::now() + recording.time_limit;
+    let outside = OutsideLimits {
+        deadline: Instant::now() + recording.time_limit,
+        time_limit: recording.time_limit,
+        interrupt,
+        has_opened: false,
+    };
+    let mut boot = BootProgress::default();
     let stage = || RecordingStage::from_u32(workspace.control().state.load(Acquire));
     while stage() != RecordingStage::Held {
-        if let Some(error) = outside_end(machine, interrupt, deadline, recording, false) {
+        if let Some(error) = outside_end(machine, &outside, &mut boot) {
             return Err(error);
         }
         std::thread::sleep(POLL_INTERVAL);
@@ -123,21 +139,37 @@ fn has_guest_failed(machine: &QemuMachine) -> bool {
     failure_on_console(&machine.console()).is_some()
 }
 
+/// Limits of a window, besides its guest.
+struct OutsideLimits {
+    deadline: Instant,
+    /// Time up to the deadline.
+    time_limit: Duration,
+    interrupt: InterruptFlag,
+    has_opened: bool,
+}
+
 /// Returns the event that ends the window from outside, if one happened.
 fn outside_end(
     machine: &mut QemuMachine,
-    interrupt: InterruptFlag,
-    deadline: Instant,
-    recording: &KernelRecording,
-    has_opened: bool,
+    outside: &OutsideLimits,
+    boot: &mut BootProgress,
 ) -> Option<Error> {
+    let OutsideLimits {
+        deadline,
+        time_limit,
+        interrupt,
+        has_opened,
+    } = *outside;
     if interrupt.is_set() {
         return Some(Error::Interrupted);
     }
     // What a guest that has ended wrote is complete.
     let exit_status = machine.exit_status();
     let console = machine.console();
-    if let Some(event) = boot_fault(&console).filter(|_| !has_opened) {
+    let is_up = has_opened || console.contains(GUEST_IS_UP);
+    let standstill = || boot.standstill(Instant::now(), machine.cpu_time()?);
+    let event = boot_fault(&console).filter(|_| !has_opened);
+    if let Some(event) = event.or_else(|| (!is_up).then(standstill).flatten()) {
         return Some(Error::BootFault {
             event,
             console: machine.console_tail(),
@@ -154,7 +186,7 @@ fn outside_end(
         });
     }
     if let Some(status) = exit_status {
-        return Some(if has_opened || console.contains("relayout-guest: ready") {
+        return Some(if is_up {
             Error::Guest {
                 why: format!("ended before its workload was done (QEMU: {status})"),
                 console: machine.console_tail(),
@@ -171,7 +203,7 @@ fn outside_end(
         };
         let why = format!(
             "{progress_text} after {} s (see --time-limit)",
-            recording.time_limit.as_secs()
+            time_limit.as_secs()
         );
         return Some(Error::Guest {
             why,
@@ -217,7 +249,7 @@ fn boot_fault(console: &str) -> Option<String> {
 /// Seen on x86 under QEMU 7.2, in the idle task of a CPU that had just come up.
 fn crash_in_boot(console: &str) -> Option<&str> {
     let is_fatal = console.contains("Kernel panic - not syncing: Fatal exception");
-    if !is_fatal || console.contains("relayout-guest: ready") {
+    if !is_fatal || console.contains(GUEST_IS_UP) {
         return None;
     }
     const NAMES: [&str; 3] = ["BUG: ", "Oops: ", "Kernel panic - "];

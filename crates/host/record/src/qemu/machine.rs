@@ -18,6 +18,7 @@ use super::option::path_option;
 use super::qmp::QmpConnection;
 use crate::child::OwnedChild;
 use crate::guest_disks::GuestDisks;
+use crate::host_load::process_cpu_ns;
 use crate::workspace::{GuestMemory, RecordingWorkspace};
 use crate::{Error, GuestMachine};
 
@@ -165,6 +166,11 @@ impl QemuMachine {
     /// Returns the exit status, if QEMU has ended.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.exit_status()
+    }
+
+    /// Returns the CPU time of QEMU so far; `None` if it has ended.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        process_cpu_ns(self.child.0.id()).map(Duration::from_nanos)
     }
 
     /// Stops all CPUs. A QEMU that is ending by itself, because its guest powers off, needs no stop.
