@@ -8,7 +8,6 @@ use std::process::Command;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use relayout_contend::{
     AccessMeeting, FindingSubject, MemberTraffic, RecordingTraffic, SiteSource, SubjectTraffic,
-    TrafficMember,
 };
 use relayout_fleet::FleetError;
 use relayout_fleet::add::ProfileAdder;
@@ -19,6 +18,7 @@ use relayout_fleet::day::Day;
 use relayout_fleet::engine::{EngineSettings, QueryEngine};
 use relayout_fleet::forget::{ForgottenEntries, forget};
 use relayout_fleet::questions::{RecordingSelection, top_members, where_used};
+use relayout_layout::MemberSpan;
 use relayout_profile::{AccessKind, ProfileMeta, SiteId};
 use relayout_session::{NamedTraffic, ProfileTraffic, RecordedOperations, RecordingExtent};
 
@@ -67,7 +67,7 @@ fn traffic(release: &str, seeds: &[u64]) -> NamedTraffic {
 }
 
 fn recorded() -> RecordingTraffic {
-    let member = |path: &str, offset| TrafficMember {
+    let member = |path: &str, offset| MemberSpan {
         path: path.to_owned(),
         offset,
         size: 8,

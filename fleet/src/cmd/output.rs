@@ -15,6 +15,7 @@ use relayout_fleet::day::Day;
 use relayout_fleet::engine::{EngineSettings, MEMORY_DEFAULT, QueryEngine};
 use relayout_fleet::questions::RecordingSelection;
 use relayout_fleet::rows::writer_properties;
+use relayout_messages::ProblemReason;
 use relayout_report::documents::fleet::FleetDocument;
 use relayout_report::text::fleet::fleet_text;
 use relayout_report::{Document as _, escape_text, page};

@@ -9,7 +9,7 @@ use relayout_advice::{
 use relayout_layout::TypePattern;
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_session::advise::read_layout_files;
-use relayout_session::{complete_recordings, with_verified_profile};
+use relayout_session::{complete_recordings, read_machine, with_verified_profile};
 
 use super::RecordingSelection;
 use super::cells::QueryRows;
@@ -76,7 +76,7 @@ pub async fn score_over_recordings(
     progress: &dyn RecordingProgress,
 ) -> Result<FleetAnswer, FleetError> {
     let files = read_layout_files(&layouts.type_name, &layouts.files)?;
-    let machine = ProbedMachine::read(None, None, None)?;
+    let machine = read_machine(None, None, None)?;
     let pattern = parse_name(&layouts.type_name)?;
     let profiles = profiles_with_type(engine, &pattern, selection).await?;
     if profiles.is_empty() {
