@@ -77,6 +77,10 @@ pub struct SelectionArgs {
     /// Those before this day
     #[arg(long, value_name = "DATE")]
     pub before: Option<Day>,
+    /// Those with this order of accesses: `host`, or a simulated machine as in `sapphire-rapids-2s (pack)`. Needed where
+    /// the others leave recordings of several orders
+    #[arg(long, value_name = "ORDER")]
+    pub order: Option<String>,
 }
 
 impl SelectionArgs {
@@ -87,6 +91,7 @@ impl SelectionArgs {
             release: self.release.clone(),
             since: self.since,
             before: self.before,
+            order: self.order.clone(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Data sets: whole, counted once, and not believed when they are damaged.
 
+mod orders;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -437,7 +439,7 @@ async fn other_folders_and_newer_formats_are_refused() {
     fs::write(folder.join("thesis.tex"), "x").expect("a file");
     assert!(refuse().await.contains("other files (thesis.tex)"));
     for (mark, expect) in [
-        (r#"{"kind":"relayout-fleet","format":2}"#, "has format 2"),
+        (r#"{"kind":"relayout-fleet","format":3}"#, "has format 3"),
         (r#"{"kind":"relayout-fleet","format":0}"#, "its format is 0"),
         (r#"{"kind":"lake","format":1}"#, "its kind is"),
         ("not JSON", "no mark"),
