@@ -41,12 +41,13 @@ impl DataSet {
             address: SetAddress::parse(given)?,
         };
         match set.read_mark().await? {
-            true => Ok(set),
-            false => Err(set.absence().await?),
+            Some(_) => Ok(set),
+            None => Err(set.absence().await?),
         }
     }
 
-    /// Opens the data set at an address, or makes one where nothing is.
+    /// Opens the data set at an address to add to it, or makes one where nothing is. A data set of an older format gets
+    /// the current one: an older program would not tell apart what is added.
     ///
     /// # Errors
     /// As [`Self::open`]; or there are other files.
@@ -54,17 +55,20 @@ impl DataSet {
         let set = Self {
             address: SetAddress::parse(given)?,
         };
-        if set.read_mark().await? {
-            return Ok(set);
-        }
-        if let occupied @ FleetError::Occupied { .. } = set.absence().await? {
-            return Err(occupied);
-        }
         let mark = SetMark {
             kind: MARK_KIND.to_owned(),
             format: FORMAT_VERSION,
         };
         let text = serde_json::to_string(&mark).expect("a mark is plain text") + "\n";
+        if let Some(format) = set.read_mark().await? {
+            if format < FORMAT_VERSION {
+                set.write(MARK, text.into_bytes()).await?;
+            }
+            return Ok(set);
+        }
+        if let occupied @ FleetError::Occupied { .. } = set.absence().await? {
+            return Err(occupied);
+        }
         let store = &set.address.store;
         let options = PutMode::Create.into();
         match store
@@ -76,15 +80,15 @@ impl DataSet {
             Err(source) => return Err(set.store_error("write", MARK, source)),
         }
         match set.read_mark().await? {
-            true => Ok(set),
-            false => Err(FleetError::NoDataSet(set.address.given)),
+            Some(_) => Ok(set),
+            None => Err(FleetError::NoDataSet(set.address.given)),
         }
     }
 
-    /// Returns true if the mark is there and good.
-    async fn read_mark(&self) -> Result<bool, FleetError> {
+    /// Returns the format in the mark; `None` if there is no mark.
+    async fn read_mark(&self) -> Result<Option<u32>, FleetError> {
         let Some(bytes) = self.read(MARK).await? else {
-            return Ok(false);
+            return Ok(None);
         };
         let refuse = |reason: String| FleetError::OtherMark {
             address: self.address.given.clone(),
@@ -99,7 +103,7 @@ impl DataSet {
                 address: self.address.given.clone(),
                 found,
             }),
-            _ => Ok(true),
+            format => Ok(Some(format)),
         }
     }
 

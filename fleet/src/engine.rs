@@ -6,16 +6,19 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use ballista::prelude::{SessionConfigExt as _, SessionContextExt as _};
+use datafusion::common::ScalarValue;
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
+use datafusion::datasource::provider_as_source;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::logical_expr::{Expr, col, lit};
+use datafusion::functions::core::expr_fn::coalesce;
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder, col, lit};
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use relayout_messages::ProblemReason;
@@ -122,22 +125,16 @@ impl QueryEngine {
             .map(|file| url(&file.path))
             .collect::<Result<Vec<_>, _>>()?;
         if whole.is_empty() && files.partial.is_empty() {
-            let empty = EmptyTable::new(view_schema(&table.schema()));
+            let empty = EmptyTable::new(read_schema(table));
             self.context.register_table(table.name(), Arc::new(empty))?;
-            return Ok(());
-        }
-        if files.partial.is_empty() {
-            self.context
-                .register_table(table.name(), Arc::new(listing(table, whole)?))?;
             return Ok(());
         }
         let mut parts: Vec<DataFrame> = Vec::new();
         if !whole.is_empty() {
-            parts.push(self.context.read_table(Arc::new(listing(table, whole)?))?);
+            parts.push(self.read_files(table, whole)?);
         }
         for (file, repeated) in &files.partial {
-            let rows = listing(table, vec![url(&file.path)?])?;
-            let rows = self.context.read_table(Arc::new(rows))?;
+            let rows = self.read_files(table, vec![url(&file.path)?])?;
             parts.push(rows.filter(is_not_among(repeated))?);
         }
         let mut parts = parts.into_iter();
@@ -147,6 +144,24 @@ impl QueryEngine {
                 .register_table(table.name(), joined.into_view())?;
         }
         Ok(())
+    }
+
+    /// Returns the rows of files, with values for the columns that those of an older format lack.
+    fn read_files(
+        &self,
+        table: DataTable,
+        paths: Vec<ListingTableUrl>,
+    ) -> Result<DataFrame, FleetError> {
+        let files = provider_as_source(Arc::new(listing(table, paths)?));
+        let plan = LogicalPlanBuilder::scan(table.name(), files, None)?.build()?;
+        let mut rows = DataFrame::new(self.context.state(), plan);
+        for column in table.columns() {
+            if let Some(value) = column.older_value {
+                let value = lit(ScalarValue::Utf8View(Some(value.to_owned())));
+                rows = rows.with_column(column.name, coalesce(vec![col(column.name), value]))?;
+            }
+        }
+        Ok(rows)
     }
 
     /// Runs a query that reads, and returns its rows.
@@ -270,15 +285,20 @@ fn listing(table: DataTable, paths: Vec<ListingTableUrl>) -> Result<ListingTable
         ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension("parquet");
     let config = ListingTableConfig::new_with_multi_paths(paths)
         .with_listing_options(options)
-        .with_schema(view_schema(&table.schema()));
+        .with_schema(read_schema(table));
     Ok(ListingTable::try_new(config)?)
 }
 
-/// Returns the schema with texts that are read without a copy.
-fn view_schema(schema: &SchemaRef) -> SchemaRef {
-    let fields = schema.fields().iter().map(|field| match field.data_type() {
-        DataType::Utf8 => Field::new(field.name(), DataType::Utf8View, field.is_nullable()),
-        kind => Field::new(field.name(), kind.clone(), field.is_nullable()),
+/// Returns the schema with which files are read: texts are not copied, and columns that files of an older format lack may
+/// be null.
+fn read_schema(table: DataTable) -> SchemaRef {
+    let fields = table.columns().into_iter().map(|column| {
+        let kind = match column.kind.data_type() {
+            DataType::Utf8 => DataType::Utf8View,
+            kind => kind,
+        };
+        let is_nullable = column.is_nullable || column.older_value.is_some();
+        Field::new(column.name, kind, is_nullable)
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }

@@ -4,6 +4,7 @@ mod cells;
 mod layout_rows;
 mod member_names;
 mod pays;
+mod selected_recordings;
 mod selection;
 mod top;
 mod trend;

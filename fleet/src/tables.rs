@@ -1,7 +1,7 @@
 //! Tables of a data set: their columns, as files and queries have them.
 //!
-//! The format has a version ([`FORMAT_VERSION`]), which the data set's mark keeps. A column's name, type or meaning
-//! changes only with it.
+//! The format has a version ([`FORMAT_VERSION`]), which the data set's mark keeps. A column is added, and its name, type
+//! or meaning changes, only with it: an older program would drop a column that it does not know when it joins files.
 
 mod columns;
 
@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
-pub use columns::{TABLE_VIEWS, TableView};
+pub use columns::{HOST_ORDER, TABLE_VIEWS, TableView};
 
-/// Version of the tables and of the files that list them.
-pub const FORMAT_VERSION: u32 = 1;
+/// Version of the tables and of the files that list them. Format 2 added `access_order`.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A table of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +38,8 @@ pub struct TableColumn {
     pub is_nullable: bool,
     /// Meaning and unit.
     pub meaning: &'static str,
+    /// Value of the rows in files of an older format, which lack the column; `None` if all files have it.
+    pub older_value: Option<&'static str>,
 }
 
 /// Type of the values of a column.

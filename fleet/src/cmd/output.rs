@@ -15,6 +15,7 @@ use relayout_fleet::day::Day;
 use relayout_fleet::engine::{EngineSettings, MEMORY_DEFAULT, QueryEngine};
 use relayout_fleet::questions::RecordingSelection;
 use relayout_fleet::rows::writer_properties;
+use relayout_messages::ProblemReason;
 use relayout_report::documents::fleet::FleetDocument;
 use relayout_report::text::fleet::fleet_text;
 use relayout_report::{Document as _, escape_text, page};
@@ -76,6 +77,10 @@ pub struct SelectionArgs {
     /// Those before this day
     #[arg(long, value_name = "DATE")]
     pub before: Option<Day>,
+    /// Those with this order of accesses: `host`, or a simulated machine as in `sapphire-rapids-2s (pack)`. Needed where
+    /// the others leave recordings of several orders
+    #[arg(long, value_name = "ORDER")]
+    pub order: Option<String>,
 }
 
 impl SelectionArgs {
@@ -86,6 +91,7 @@ impl SelectionArgs {
             release: self.release.clone(),
             since: self.since,
             before: self.before,
+            order: self.order.clone(),
         }
     }
 }

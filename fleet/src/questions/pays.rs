@@ -9,11 +9,12 @@ use relayout_advice::{
 use relayout_layout::TypePattern;
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_session::advise::read_layout_files;
-use relayout_session::{complete_recordings, with_verified_profile};
+use relayout_session::{complete_recordings, read_machine, with_verified_profile};
 
 use super::RecordingSelection;
 use super::cells::QueryRows;
 use super::member_names::{parse_name, unknown_name};
+use super::selected_recordings::SelectedRecordings;
 use super::selection::quote;
 use crate::FleetError;
 use crate::add::read_meta;
@@ -68,7 +69,8 @@ struct ReplayedTransfers {
 /// were added; those that are gone or changed are listed with the reason.
 ///
 /// # Errors
-/// A layout file has no layout of the type, nothing has the type, or no profile can be replayed.
+/// A layout file has no layout of the type, no recording is selected or recordings of several orders are, nothing has the
+/// type, or no profile can be replayed.
 pub async fn score_over_recordings(
     engine: &QueryEngine,
     layouts: &PayingLayouts,
@@ -76,8 +78,9 @@ pub async fn score_over_recordings(
     progress: &dyn RecordingProgress,
 ) -> Result<FleetAnswer, FleetError> {
     let files = read_layout_files(&layouts.type_name, &layouts.files)?;
-    let machine = ProbedMachine::read(None, None, None)?;
+    let machine = read_machine(None, None, None)?;
     let pattern = parse_name(&layouts.type_name)?;
+    let recordings = SelectedRecordings::count(engine, selection).await?;
     let profiles = profiles_with_type(engine, &pattern, selection).await?;
     if profiles.is_empty() {
         return Err(unknown_name(engine, &pattern).await?);
@@ -102,7 +105,7 @@ pub async fn score_over_recordings(
             reason: reason.clone(),
         });
     }
-    answer(layouts, &rows, &left_out)
+    Ok(recordings.note_order(answer(layouts, &rows, &left_out)?))
 }
 
 async fn profiles_with_type(

@@ -13,6 +13,8 @@ pub struct RecordingSelection {
     pub since: Option<Day>,
     /// Day behind the last.
     pub before: Option<Day>,
+    /// Order of the accesses, as `access_order` has it.
+    pub order: Option<String>,
 }
 
 impl RecordingSelection {
@@ -25,6 +27,9 @@ impl RecordingSelection {
             self.release.as_deref().map(release_condition),
             self.since.map(|day| format!("date >= DATE '{day}'")),
             self.before.map(|day| format!("date < DATE '{day}'")),
+            self.order
+                .as_deref()
+                .map(|order| format!("access_order = {}", quote(order))),
         ];
         parts
             .into_iter()
@@ -64,10 +69,12 @@ mod tests {
             release: Some("6.1*".to_owned()),
             since: "2026-11-01".parse().ok(),
             before: None,
+            order: Some("host".to_owned()),
         };
         assert_eq!(
             selection.condition(),
-            " AND workload = 'it''s' AND release LIKE '6.1%' ESCAPE '\\' AND date >= DATE '2026-11-01'"
+            " AND workload = 'it''s' AND release LIKE '6.1%' ESCAPE '\\' AND date >= DATE '2026-11-01' \
+             AND access_order = 'host'"
         );
         assert_eq!(RecordingSelection::default().condition(), "");
     }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use relayout_messages::ProblemReason;
-
 use super::RecordingSelection;
 use super::cells::QueryRows;
 use super::member_names::NamedMember;
+use super::selected_recordings::SelectedRecordings;
 use crate::FleetError;
 use crate::answer::{AnswerColumn, AnswerTable, FleetAnswer};
 use crate::engine::QueryEngine;
@@ -28,14 +27,15 @@ const COLUMNS: [AnswerColumn; 8] = [
 /// transfers on a member counts as 0, so that rare costs do not come first.
 ///
 /// # Errors
-/// A query fails, or no recording is selected.
+/// A query fails, no recording is selected, or recordings of several orders are.
 pub async fn top_members(
     engine: &QueryEngine,
     selection: &RecordingSelection,
     limit: usize,
 ) -> Result<FleetAnswer, FleetError> {
     let condition = selection.condition();
-    let total = selected_recordings(engine, &condition).await?;
+    let recordings = SelectedRecordings::count(engine, selection).await?;
+    let total = recordings.count;
     // Numbers are grouped, names are read for the few that remain.
     let ranked = format!(
         "SELECT member_key, SUM(share) AS share_sum, MAX(share) AS largest, COUNT(*) AS recordings, \
@@ -66,33 +66,14 @@ pub async fn top_members(
         ]
     });
     let rows: Vec<_> = rows.collect();
-    Ok(FleetAnswer {
+    Ok(recordings.note_order(FleetAnswer {
         question: "top".to_owned(),
         notes: vec![format!(
             "Mean share: transfers on the member as a part of all transfers of a recording, in the mean over {total} \
              recordings."
         )],
         tables: vec![AnswerTable::from_rows("members", &COLUMNS, &rows)?],
-    })
-}
-
-/// Returns the number of selected recordings.
-pub(super) async fn selected_recordings(
-    engine: &QueryEngine,
-    condition: &str,
-) -> Result<i64, FleetError> {
-    let query = format!("SELECT COUNT(*) AS total FROM recordings WHERE TRUE{condition}");
-    let rows = QueryRows::new(engine.query(&query).await?)?;
-    let total = rows.iter().map(|row| row.integer("total")).sum();
-    match total {
-        0 => Err(FleetError::Usage(
-            ProblemReason::new("no recording is selected").with_remedy(
-                "`relayout fleet sql DATASET \"SELECT DISTINCT workload, release, date FROM recordings\"` lists what \
-                 there is",
-            ),
-        )),
-        total => Ok(total),
-    }
+    }))
 }
 
 async fn names_of_keys(

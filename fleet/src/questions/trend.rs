@@ -7,6 +7,7 @@ use relayout_layout::word_lists::word_list;
 use super::cells::QueryRows;
 use super::layout_rows::{BuildKey, KeptLayout, read_layouts};
 use super::member_names::{NamedMember, find_member, is_within};
+use super::selected_recordings::SelectedRecordings;
 use super::selection::quote;
 use super::trend_steps::{FollowedMember, layout_step};
 use super::{RecordingSelection, compare_versions};
@@ -51,13 +52,15 @@ struct RecordedBuild {
 /// that all of them recorded.
 ///
 /// # Errors
-/// A query fails, or no recording or several members have the name.
+/// A query fails, no recording or several members have the name, no recording is selected, or recordings of several
+/// orders are.
 pub async fn member_trend(
     engine: &QueryEngine,
     name: &str,
     selection: &RecordingSelection,
 ) -> Result<FleetAnswer, FleetError> {
     let member = find_member(engine, name).await?;
+    let recordings = SelectedRecordings::count(engine, selection).await?;
     let builds = read_builds(engine, &member, selection).await?;
     let layouts = match member.type_name.as_str() {
         "" => BTreeMap::new(),
@@ -88,11 +91,11 @@ pub async fn member_trend(
         ));
         before = Some((build, followed));
     }
-    Ok(FleetAnswer {
+    Ok(recordings.note_order(FleetAnswer {
         question: format!("trend {name}"),
         notes,
         tables: vec![AnswerTable::from_rows("builds", &COLUMNS, &rows)?],
-    })
+    }))
 }
 
 async fn read_builds(

@@ -3,8 +3,8 @@
 use super::RecordingSelection;
 use super::cells::{QueryRow, QueryRows};
 use super::member_names::{NameScope, NamedMember, name_condition, parse_name, unknown_name};
+use super::selected_recordings::SelectedRecordings;
 use super::selection::quote;
-use super::top::selected_recordings;
 use crate::FleetError;
 use crate::answer::{AnswerColumn, AnswerTable, FleetAnswer};
 use crate::engine::QueryEngine;
@@ -36,7 +36,7 @@ const WORKLOADS: [AnswerColumn; 6] = [
 /// which they do.
 ///
 /// # Errors
-/// A query fails, or nothing has the name.
+/// A query fails, no recording is selected or recordings of several orders are, or nothing has the name.
 pub async fn where_used(
     engine: &QueryEngine,
     name: &str,
@@ -44,7 +44,7 @@ pub async fn where_used(
     limit: usize,
 ) -> Result<FleetAnswer, FleetError> {
     let selected = selection.condition();
-    selected_recordings(engine, &selected).await?;
+    let recordings = SelectedRecordings::count(engine, selection).await?;
     let pattern = parse_name(name)?;
     let function = quote(name.trim_end_matches("()"));
     let condition = format!(
@@ -74,7 +74,7 @@ pub async fn where_used(
     let workloads = QueryRows::new(engine.query(&workloads).await?)?;
     let place_rows: Vec<_> = places.iter().map(|row| place_cells(&row)).collect();
     let workload_rows: Vec<_> = workloads.iter().map(|row| workload_cells(&row)).collect();
-    Ok(FleetAnswer {
+    Ok(recordings.note_order(FleetAnswer {
         question: format!("where {name}"),
         notes: vec![
             "Mean share: a part of all transfers of a recording, in the mean over the recordings that have it."
@@ -84,7 +84,7 @@ pub async fn where_used(
             AnswerTable::from_rows("places", &PLACES, &place_rows)?,
             AnswerTable::from_rows("workloads", &WORKLOADS, &workload_rows)?,
         ],
-    })
+    }))
 }
 
 fn place_cells(row: &QueryRow<'_>) -> Vec<CellValue> {

@@ -145,8 +145,10 @@ pub fn recording_identity(meta: &ProfileMeta, extent: &RecordingExtent) -> Recor
         &meta.workload,
         &meta.collector,
     ];
-    let parts = { words.into_iter() }.chain(&numbers).map(String::as_str);
-    RecordingId(text_hash(parts))
+    // The host's order has no words here, so that identities are those of before there was another.
+    let machine = meta.simulated_machine.as_ref().map(ToString::to_string);
+    let parts = words.into_iter().chain(&numbers).chain(&machine);
+    RecordingId(text_hash(parts.map(String::as_str)))
 }
 
 fn origin_cells(
@@ -168,6 +170,7 @@ fn origin_cells(
         CellValue::text(&meta.release),
         CellValue::text(&meta.machine),
         CellValue::text(&meta.collector),
+        CellValue::Text(meta.order_words()),
         CellValue::Text(ComparedWorkload::from_meta(meta).name),
         CellValue::count(meta.contexts.into()),
         CellValue::count(named.traffic.line_bytes.into()),

@@ -14,21 +14,24 @@ pub struct TableView {
     pub query: &'static str,
 }
 
+/// Order of the recordings in the order of the host that recorded, as `ProfileMeta::order_words` has it.
+pub const HOST_ORDER: &str = "host";
+
 /// Views, which queries use as tables.
 pub const TABLE_VIEWS: [TableView; 2] = [
     TableView {
         name: "builds",
-        meaning: "One row for each build: a kernel's release or a program's path, with its build id.",
-        query: "SELECT target, release, build_id, MIN(date) AS first_date, MAX(date) AS last_date, \
+        meaning: "One row for each build and order: a kernel's release or a program's path, with its build id.",
+        query: "SELECT target, release, build_id, access_order, MIN(date) AS first_date, MAX(date) AS last_date, \
                 COUNT(*) AS recordings, SUM(all_transfers) AS all_transfers \
-                FROM recordings GROUP BY target, release, build_id",
+                FROM recordings GROUP BY target, release, build_id, access_order",
     },
     TableView {
         name: "costs",
-        meaning: "One row for each member over all recordings. Divide `share_sum` by the number of recordings for its \
-                  mean share.",
-        query: "SELECT type, variable, member, SUM(share) AS share_sum, SUM(transfers) AS transfers, \
-                COUNT(*) AS recordings FROM members WHERE transfers > 0 GROUP BY type, variable, member",
+        meaning: "One row for each member over all recordings of an order. Divide `share_sum` by the number of recordings \
+                  for its mean share.",
+        query: "SELECT type, variable, member, access_order, SUM(share) AS share_sum, SUM(transfers) AS transfers, \
+                COUNT(*) AS recordings FROM members WHERE transfers > 0 GROUP BY type, variable, member, access_order",
     },
 ];
 
@@ -38,20 +41,19 @@ const fn column(name: &'static str, kind: ColumnKind, meaning: &'static str) -> 
         kind,
         is_nullable: false,
         meaning,
+        older_value: None,
     }
 }
 
 const fn optional(name: &'static str, kind: ColumnKind, meaning: &'static str) -> TableColumn {
     TableColumn {
-        name,
-        kind,
         is_nullable: true,
-        meaning,
+        ..column(name, kind, meaning)
     }
 }
 
 /// Columns that say what a row was recorded on.
-const ORIGIN: [TableColumn; 12] = [
+const ORIGIN: [TableColumn; 13] = [
     column(
         "recording",
         Text,
@@ -71,6 +73,15 @@ const ORIGIN: [TableColumn; 12] = [
         "Processor architecture: `x86_64`, `aarch64`.",
     ),
     column("collector", Text, "Collector, with its version."),
+    TableColumn {
+        older_value: Some(HOST_ORDER),
+        ..column(
+            "access_order",
+            Text,
+            "Order of the accesses: `host`, or the simulated machine that gave it, as in `sapphire-rapids-2s (pack)`. \
+             Sums of different orders mean nothing. `host` in files of format 1, which lack the column.",
+        )
+    },
     column(
         "workload",
         Text,
@@ -93,7 +104,11 @@ const ORIGIN: [TableColumn; 12] = [
 const RECORDING: [TableColumn; 5] = [
     column("seed", Integer, "Seed of the recording."),
     column("accesses", Integer, "Recorded accesses."),
-    column("wall_ns", Integer, "Recorded wall time in nanoseconds."),
+    column(
+        "wall_ns",
+        Integer,
+        "Recorded wall time in nanoseconds; of a simulated machine, its time.",
+    ),
     column("tool_version", Text, "Version of relayout that recorded."),
     column("profile", Text, "Path of the profile when it was added."),
 ];

@@ -1,5 +1,7 @@
 //! Data sets: whole, counted once, and not believed when they are damaged.
 
+mod orders;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +10,6 @@ use std::process::Command;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use relayout_contend::{
     AccessMeeting, FindingSubject, MemberTraffic, RecordingTraffic, SiteSource, SubjectTraffic,
-    TrafficMember,
 };
 use relayout_fleet::FleetError;
 use relayout_fleet::add::ProfileAdder;
@@ -19,6 +20,7 @@ use relayout_fleet::day::Day;
 use relayout_fleet::engine::{EngineSettings, QueryEngine};
 use relayout_fleet::forget::{ForgottenEntries, forget};
 use relayout_fleet::questions::{RecordingSelection, top_members, where_used};
+use relayout_layout::MemberSpan;
 use relayout_profile::{AccessKind, ProfileMeta, SiteId};
 use relayout_session::{NamedTraffic, ProfileTraffic, RecordedOperations, RecordingExtent};
 
@@ -67,7 +69,7 @@ fn traffic(release: &str, seeds: &[u64]) -> NamedTraffic {
 }
 
 fn recorded() -> RecordingTraffic {
-    let member = |path: &str, offset| TrafficMember {
+    let member = |path: &str, offset| MemberSpan {
         path: path.to_owned(),
         offset,
         size: 8,
@@ -437,7 +439,7 @@ async fn other_folders_and_newer_formats_are_refused() {
     fs::write(folder.join("thesis.tex"), "x").expect("a file");
     assert!(refuse().await.contains("other files (thesis.tex)"));
     for (mark, expect) in [
-        (r#"{"kind":"relayout-fleet","format":2}"#, "has format 2"),
+        (r#"{"kind":"relayout-fleet","format":3}"#, "has format 3"),
         (r#"{"kind":"relayout-fleet","format":0}"#, "its format is 0"),
         (r#"{"kind":"lake","format":1}"#, "its kind is"),
         ("not JSON", "no mark"),
