@@ -84,10 +84,8 @@ fn processor_effect(instruction: &Instruction) -> ProcessorEffect {
         Mnemonic::Syscall | Mnemonic::Sysretq => ProcessorEffect::SystemCall,
         Mnemonic::Iretd | Mnemonic::Iretq => ProcessorEffect::InterruptReturn,
         Mnemonic::Wrmsr => ProcessorEffect::RegisterWrite,
-        Mnemonic::Mov if written_control_register(instruction).is_some() => {
-            ProcessorEffect::RegisterWrite
-        }
         Mnemonic::Rdtsc => ProcessorEffect::ReadTicks,
+        _ if written_control_register(instruction).is_some() => ProcessorEffect::RegisterWrite,
         _ => ProcessorEffect::None,
     }
 }

@@ -89,7 +89,7 @@ pub fn assemble_profile(
                 rates.fill_tables(&mut profile);
                 pages = rates.pages(PAGE_BYTES);
             }
-            None => rates.add_waits(&mut profile),
+            None => rates.add_waits(&mut profile).map_err(Error::Parts)?,
         }
     }
     let pages: Vec<u64> = pages.into_iter().collect();
