@@ -56,6 +56,7 @@ class Row:
     # CPUs wait for a lock.
     is_locked: bool = False
     simulate: str = "1ms"
+    memory: str = "512M"
 
 
 SPR = "sapphire-rapids-2s"
@@ -80,6 +81,9 @@ CANDIDATES = {
     "long occupation": ("clean-read-occupation=40",),
     "near first, long occupation": ("near-first=8", "clean-read-occupation=40"),
     "near first, fetches for a later store": ("near-first=8", "load-before-store=40"),
+    "a second load waits": ("second-load-waits=1",),
+    "a second load waits, fetches for a later store": ("second-load-waits=1", "load-before-store=40"),
+    "the same, near first": ("second-load-waits=1", "load-before-store=40", "near-first=8"),
 }
 
 
@@ -90,15 +94,10 @@ def run(words):
     return done.stdout
 
 
-def rate(options, row, moves, rules, seed):
-    """Operations a second, in millions."""
-    words = ["record", "kernel", "-q", "--rates", "--json", "--workload", row.workload, "--machine", row.machine]
-    words += ["--memory", "512M", "--cpus", row.cpus, "--placement", row.placement, "--simulate", options.simulate or row.simulate]
-    words += ["--seed", seed]
-    words += ["--kernel", row.kernel] if row.kernel else []
-    words += [word for move in moves for word in ("--move", move)]
-    words += [word for rule in rules for word in ("--rule", rule)]
-    kept = options.work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
+def rate(work, words):
+    """Operations a second, in millions, of `record kernel --rates` with these words."""
+    words = ["record", "kernel", "-q", "--rates", "--json", *words]
+    kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
     if not kept.exists():
         kept.write_text(run(words))
     rates = json.loads(kept.read_text())
@@ -107,8 +106,17 @@ def rate(options, row, moves, rules, seed):
     return rates["operations_per_second"] / 1e6
 
 
+def words_of(options, row, moves, rules, seed):
+    words = ["--workload", row.workload, "--machine", row.machine, "--cpus", row.cpus, "--placement", row.placement]
+    words += ["--memory", row.memory, "--simulate", options.simulate or row.simulate, "--seed", seed]
+    words += ["--kernel", row.kernel] if row.kernel else []
+    words += [word for move in moves for word in ("--move", move)]
+    return words + [word for rule in rules for word in ("--rule", rule)]
+
+
 def both_rates(options, row, rules, seed):
-    return rate(options, row, row.moves_before, rules, seed), rate(options, row, row.moves, rules, seed)
+    sides = (row.moves_before, row.moves)
+    return [rate(options.work, words_of(options, row, moves, rules, seed)) for moves in sides]
 
 
 def ratio(before, after):
@@ -116,11 +124,29 @@ def ratio(before, after):
     return after / before if before > 0 else math.nan
 
 
+def gain_over_seeds(before, after):
+    """Medians of both rates, and of their ratio, over the seeds."""
+    gain = statistics.median(ratio(*pair) for pair in zip(before, after))
+    return statistics.median(before), statistics.median(after), gain
+
+
 def rates_of(options, row, rules=()):
-    """Medians over the seeds: rates with both layouts, and their ratio."""
     pairs = [both_rates(options, row, rules, seed) for seed in range(1, options.seeds + 1)]
-    before, after = (statistics.median(side) for side in zip(*pairs))
-    return before, after, statistics.median(ratio(*pair) for pair in pairs)
+    return gain_over_seeds(*zip(*pairs))
+
+
+def effects(rules, gain, gain_with):
+    """Rules that change a gain by EFFECT_MIN or more at an end of their range, and the gains there."""
+    for rule in rules:
+        gains = [gain_with(f"{rule['key']}={rule[end]}") for end in ("low", "high")]
+        if max(abs(other - gain) for other in gains) >= EFFECT_MIN:
+            yield rule, gains
+
+
+def read_rules():
+    """The machine's rules, and a digest that tells sets of rules apart."""
+    text = run(["probe", "--rules", "--json"])
+    return json.loads(text)["rules"], hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def draw_rules(rules, draws):
@@ -173,10 +199,8 @@ def print_effects(options, gains, rules):
     print(f"\nRules that change a gain by {EFFECT_MIN} or more at an end of their range:\n")
     print("| row | rule | gain at its low end | gain at its high end |\n| --- | --- | ---: | ---: |")
     for name, gain in gains.items():
-        for rule in rules:
-            ends = [rates_of(options, ROWS[name], (f"{rule['key']}={rule[end]}",))[2] for end in ("low", "high")]
-            if max(abs(end - gain) for end in ends) >= EFFECT_MIN:
-                print(f"| {name} | {rule['key']} | {rule['low']:g}: {ends[0]:.2f} | {rule['high']:g}: {ends[1]:.2f} |", flush=True)
+        for rule, (low, high) in effects(rules, gain, lambda rule: rates_of(options, ROWS[name], (rule,))[2]):
+            print(f"| {name} | {rule['key']} | {rule['low']:g}: {low:.2f} | {rule['high']:g}: {high:.2f} |", flush=True)
 
 
 def print_intervals(options, names, rules):
@@ -228,9 +252,7 @@ def main():
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS])
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    text = run(["probe", "--rules", "--json"])
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    rules = [rule for rule in json.loads(text)["rules"] if rule["low"] < rule["high"]]
+    rules, digest = read_rules()
     print(f"Rules {digest}, {options.seeds} seeds.\n")
     if options.candidates:
         return print_candidates(options)

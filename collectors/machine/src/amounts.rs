@@ -21,6 +21,7 @@ pub(crate) struct RuleAmounts {
     pub hold: u64,
     pub stores_max: usize,
     pub overlap_ps: u64,
+    pub second_load_waits: bool,
     pub load_before_store_ps: u64,
     pub poll_interval_ps: u64,
     pub passed_over_max: u32,
@@ -55,6 +56,7 @@ impl RuleAmounts {
             // A store that waits takes one place.
             stores_max: scaled(Rule::StoresInFlight, 1.0).max(1) as usize,
             overlap_ps: scaled(Rule::LoadOverlap, PS_IN_NS),
+            second_load_waits: rules.value(Rule::SecondLoadWaits) >= 0.5,
             load_before_store_ps: scaled(Rule::LoadBeforeStore, PS_IN_NS),
             poll_interval_ps: scaled(Rule::PollInterval, PS_IN_US),
             passed_over_max: scaled(Rule::NearFirst, 1.0) as u32,

@@ -19,6 +19,9 @@ pub enum MachineRule {
     StoresInFlight,
     /// Time of code that a CPU executes while a load waits.
     LoadOverlap,
+    /// A second load of a line that is on its way waits until it is there, so that the code behind it is not hidden: it
+    /// uses what it loads, as the first one may not.
+    SecondLoadWaits,
     /// Time between a load and a store to its line up to which the load fetches the line for both.
     LoadBeforeStore,
     /// Time between two pauses up to which the loads between them are those of a poll, which fetch for loads only.
@@ -131,7 +134,7 @@ use MachineRule as Rule;
 use RuleUnit::{Count, Factor, Microseconds, Nanoseconds, Switch};
 
 /// All rules, in the order of [`MachineRule`].
-pub static RULES: [RuleFacts; 22] = [
+pub static RULES: [RuleFacts; 23] = [
     facts(
         Rule::TransferTime,
         "transfer-time",
@@ -195,6 +198,14 @@ pub static RULES: [RuleFacts; 22] = [
         Nanoseconds,
         [50.0, 0.0, 100.0, 0.0],
         "docs/many-cpus.md: half of a window of 224 to 512 instructions",
+    ),
+    facts(
+        Rule::SecondLoadWaits,
+        "second-load-waits",
+        "a second load of a line on its way waits for it",
+        Switch,
+        [0.0, 0.0, 1.0, 0.0],
+        "assumed: whether later code needs the loaded value is not followed",
     ),
     facts(
         Rule::LoadBeforeStore,

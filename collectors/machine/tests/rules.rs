@@ -47,6 +47,10 @@ fn observe(rule: MachineRule, rules: MachineRules) -> u64 {
             last_ns(two(rules), &script, 1)
         }
         Rule::LoadOverlap => last_ns(two(rules), &[first, at(1000, 1, LINE, Load)], 1),
+        Rule::SecondLoadWaits => {
+            let loads = [at(1000, 1, LINE, Load), at(0, 1, LINE, Load)];
+            last_ns(two(rules), &[&[first], &loads[..]].concat(), 1)
+        }
         Rule::LoadBeforeStore => {
             let script = load_and_add(&[]);
             last_ns(two(rules), &script, 1) - 10_000
@@ -220,6 +224,7 @@ fn each_rule_holds_and_can_be_switched_off() {
             Rule::HoldAfterLoss => [1030, 1150],
             Rule::StoresInFlight => [1100, 1000],
             Rule::LoadOverlap => [1050, 1100],
+            Rule::SecondLoadWaits => [1100, 1050],
             // The load has executed after 50 ns.
             Rule::LoadBeforeStore => [100, 175],
             Rule::PollInterval => [8, 1],

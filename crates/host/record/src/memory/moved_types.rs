@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use relayout_machine::{ByteMap, MovedLayout, MovedObjects};
 use relayout_profile::RangeRow;
 
-use super::{CHUNK_TYPE, MemoryReaders};
 use super::lookup::KernelLookup;
 use super::requested_move::{NamedObjects, RequestedMove};
+use super::{CHUNK_TYPE, MemoryReaders};
 use crate::{Error, GuestKernel};
 
 /// Beginning of the names of caches that objects of all types share.
