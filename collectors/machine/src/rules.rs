@@ -204,17 +204,18 @@ pub static RULES: [RuleFacts; 23] = [
         "second-load-waits",
         "a second load of a line on its way waits for it",
         Switch,
-        [0.0, 0.0, 1.0, 0.0],
-        "assumed: whether later code needs the loaded value is not followed",
+        [1.0, 0.0, 1.0, 0.0],
+        "chosen by the published rates of struct file on near CPUs (docs/predicted-and-published.md); whether later code needs \
+         the loaded value is not followed",
     ),
     facts(
         Rule::LoadBeforeStore,
         "load-before-store",
         "a load fetches the line for a store close behind",
         Nanoseconds,
-        [12.4, 0.0, 40.0, 0.0],
-        "docs/many-cpus.md: 32 instructions and an atomic one; a loop on Zen 3 says so, noisily; at most what a window of \
-         instructions covers, which is not published",
+        [20.0, 0.0, 40.0, 0.0],
+        "chosen by the published rates of struct file on near CPUs, which any value from 15 gives \
+         (docs/predicted-and-published.md); at most what a window of instructions covers, which is not published",
     ),
     facts(
         Rule::PollInterval,
@@ -229,8 +230,9 @@ pub static RULES: [RuleFacts; 23] = [
         "near-first",
         "how often near requests pass over a far one",
         Count,
-        [0.0, 0.0, 8.0, 0.0],
-        "assumed: published schedules (PACT 2019) show neither order clearly",
+        [4.0, 0.0, 8.0, 0.0],
+        "chosen by the published rate of struct file on CPUs of both sockets (docs/predicted-and-published.md); Intel orders \
+         a move within a socket there, up to an unpublished bound (docs/arbitration.md)",
     ),
     facts(
         Rule::SocketQueues,
@@ -238,7 +240,7 @@ pub static RULES: [RuleFacts; 23] = [
         "the home serves sockets in turn, one request of each",
         Switch,
         [0.0, 0.0, 1.0, 0.0],
-        "assumed: a home that sees one request of each socket at a time",
+        "assumed: a home that sees one request of each socket at a time (docs/arbitration.md)",
     ),
     facts(
         Rule::FarTenure,
