@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap_complete::CompletionCandidate;
 use relayout_files::CacheFolder;
+use relayout_machine::MACHINES;
 use relayout_session::show::RUNNING_KERNEL;
 use relayout_session::type_names_of;
-use relayout_timed::MACHINES;
 use relayout_workflows::suite::SuiteRequest;
 
 use crate::cmd::suite::{FILE_DEFAULT, FOLDER_EXTENSION};

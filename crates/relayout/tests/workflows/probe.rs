@@ -135,6 +135,30 @@ fn a_machine_can_be_written_and_changed() {
 }
 
 #[test]
+fn machines_say_which_times_are_published() {
+    let place = Place::new();
+    let document: Value =
+        serde_json::from_str(&place.run(&["probe", "--machines", "--json"]).stdout).unwrap();
+    assert_eq!(document["schema"], "relayout/machines/1");
+    let text = place.run(&["probe", "--machines"]).stdout;
+    let check = |name: &str, distance: &str, origin: &str, cell: &str| {
+        let mut machines = document["machines"].as_array().unwrap().iter();
+        let machine = machines.find(|machine| machine["name"] == name).unwrap();
+        let mut times = machine["times"].as_array().unwrap().iter();
+        let time = times.find(|time| time["distance"] == distance).unwrap();
+        assert!(time["ns_low"].as_f64() < time["ns_high"].as_f64(), "{time}");
+        assert_eq!(time["origin"], origin, "{time}");
+        let mut rows = text.lines();
+        let row = rows.find(|row| row.starts_with(name)).unwrap();
+        assert!(row.split_whitespace().any(|word| word == cell), "{row}");
+    };
+    check("cascade-lake-2s", "other_socket", "published", "134");
+    check("cascade-lake-6248-2s", "other_socket", "relative", "~138");
+    check("haswell-4s", "other_socket", "assumed", "110-260");
+    check("ryzen-7950x-1s", "socket", "published", "73");
+}
+
+#[test]
 fn rules_have_ranges_and_sources() {
     let place = Place::new();
     let document: Value =
