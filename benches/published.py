@@ -9,7 +9,8 @@ rows.
     benches/published.py --work DIR --rules [ROW...]          also the gain with each rule at both ends of its range
     benches/published.py --work DIR --draws 20 [ROW...]       also intervals: all rules drawn from their ranges, and the score
     benches/published.py --work DIR --candidates              the rows of struct file with rules that could explain them
-    benches/published.py --work DIR --ledger FILE [ROW...]    also appends a line for each row to a table
+    benches/published.py --work DIR --ledger docs/ledger-of-predictions.md     also appends a line for each row
+    benches/published.py --digest                             prints the digest of the rules that the ledger names
 
 A drawn set of rules and its seed execute both layouts, so that an interval is that of the ratio. Seeds with the expected rules tell
 how precise a figure is, not how sure. The rates of each run stay in DIR and are not made again: give another DIR for another build.
@@ -20,13 +21,14 @@ import datetime
 import hashlib
 import json
 import math
+import os
 import pathlib
 import random
 import statistics
 import subprocess
 import sys
 
-RELAYOUT = pathlib.Path(__file__).resolve().parent.parent / "target/release/relayout"
+RELAYOUT = os.environ.get("RELAYOUT") or pathlib.Path(__file__).resolve().parent.parent / "target/release/relayout"
 # Least difference from the expected gain that is told.
 EFFECT_MIN = 0.02
 # Part of the draws that an interval leaves out.
@@ -60,11 +62,27 @@ class Row:
 
 
 SPR = "sapphire-rapids-2s"
+# The change added four bytes before it, so that `count` and `owner` came onto one line.
+MMAP_LOCK_MOVES = ("mm_struct.mmap_lock=128",)
 ROWS = {
     "dentry": Row("G10", "stat-one", SPR, 20, "pack", ("dentry.d_lockref=own-line",), 1.556, (5.04, 7.84)),
     "file, near": Row("G6a", "syscall", SPR, 16, "pack", FILE_MOVES, 1.427, (5.77, 8.24), is_fit=True),
     "file, far": Row(
         "G6b", "syscall", SPR, 16, "0,1,2,3,16,17,18,19,63,64,65,66,72,73,74,75", FILE_MOVES, 1.002, (5.79, 5.80), is_fit=True
+    ),
+    "mmap_lock, Ice Lake": Row(
+        "G2a", "mmap1", "ice-lake-6336y-2s", 48, "pack", MMAP_LOCK_MOVES, 0.908, kernel="5.10", is_locked=True, simulate="25ms"
+    ),
+    "mmap_lock, Cascade Lake": Row(
+        "G2b", "mmap1", "cascade-lake-6238m-2s", 44, "pack", MMAP_LOCK_MOVES, 1.037, kernel="5.10", is_locked=True, simulate="25ms"
+    ),
+    "osq node, no guard": Row(
+        "G5", "fcopy", "cascade-lake-6248-2s", 80, "pack", ("osq_node:optimistic_spin_node.cpu=own-line",), 1.19, is_locked=True,
+        simulate="20ms",
+    ),
+    "pcpu_chunk": Row(
+        "G1", "execl-own", SPR, 64, "pack", (), 1.24, moves_before=("pcpu_chunk.base_addr=56",), kernel="newest", is_locked=True,
+        simulate="20ms", memory="2G",
     ),
     "null: dentry.d_subdirs": Row(None, "stat-one", SPR, 20, "pack", ("dentry.d_subdirs=own-line",), 1.0),
     "null: file.f_version": Row(None, "syscall", SPR, 16, "pack", ("filp:file.f_version=own-line",), 1.0),
@@ -145,8 +163,9 @@ def effects(rules, gain, gain_with):
 
 def read_rules():
     """The machine's rules, and a digest that tells sets of rules apart."""
-    text = run(["probe", "--rules", "--json"])
-    return json.loads(text)["rules"], hashlib.sha256(text.encode()).hexdigest()[:12]
+    rules = json.loads(run(["probe", "--rules", "--json"]))["rules"]
+    text = "\n".join(f"{rule['key']} {rule['expected']} {rule['low']} {rule['high']}" for rule in rules)
+    return rules, hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def draw_rules(rules, draws):
@@ -242,7 +261,8 @@ def append_to_ledger(options, gains, digest):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("published"))
+    parser.add_argument("--digest", action="store_true")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--simulate", help="length of all windows; else each row has its own")
     parser.add_argument("--rules", action="store_true")
@@ -251,8 +271,10 @@ def main():
     parser.add_argument("--ledger", type=pathlib.Path)
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS])
     options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
     rules, digest = read_rules()
+    if options.digest:
+        return print(digest)
+    options.work.mkdir(parents=True, exist_ok=True)
     print(f"Rules {digest}, {options.seeds} seeds.\n")
     if options.candidates:
         return print_candidates(options)

@@ -2,6 +2,8 @@
 //! the machine is, is not tested.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::common::restricted::{no_real_time, one_cpu};
 use crate::common::{Ended, Place};
@@ -156,6 +158,28 @@ fn machines_say_which_times_are_published() {
     check("cascade-lake-6248-2s", "other_socket", "relative", "~138");
     check("haswell-4s", "other_socket", "assumed", "110-260");
     check("ryzen-7950x-1s", "socket", "published", "73");
+}
+
+/// Whoever changes a rule runs all rows again.
+#[test]
+fn the_ledger_of_predictions_knows_the_rules() {
+    relayout_testkit::require_programs(&["python3"]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut digest = Command::new("python3");
+    digest
+        .arg(root.join("benches/published.py"))
+        .arg("--digest");
+    digest.env("RELAYOUT", env!("CARGO_BIN_EXE_relayout"));
+    digest.env("PYTHONDONTWRITEBYTECODE", "1");
+    let ended = digest.output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let digest = String::from_utf8(ended.stdout).unwrap();
+    let ledger = fs::read_to_string(root.join("docs/ledger-of-predictions.md")).unwrap();
+    let column = format!("| {} |", digest.trim());
+    assert!(
+        ledger.contains(&column),
+        "a rule changed: benches/published.py --ledger docs/ledger-of-predictions.md"
+    );
 }
 
 #[test]
