@@ -28,7 +28,7 @@ pub fn kernels() -> Vec<CompletionCandidate> {
 
 /// Machines that gains are predicted for.
 pub fn machines() -> Vec<CompletionCandidate> {
-    let candidate = |machine: &relayout_timed::PublishedMachine| {
+    let candidate = |machine: &relayout_machine::KnownMachine| {
         CompletionCandidate::new(machine.key).help(Some(machine.processor.into()))
     };
     MACHINES.iter().map(candidate).collect()
