@@ -230,8 +230,8 @@ pub static RULES: [RuleFacts; 23] = [
         "near-first",
         "how often near requests pass over a far one",
         Count,
-        [4.0, 0.0, 8.0, 0.0],
-        "chosen by the published rate of struct file on CPUs of both sockets (docs/predicted-and-published.md); Intel orders \
+        [6.0, 0.0, 8.0, 0.0],
+        "chosen by the published rate of struct file on CPUs of both sockets, which 5 to 8 give (docs/predicted-and-published.md); Intel orders \
          a move within a socket there, up to an unpublished bound (docs/arbitration.md)",
     ),
     facts(
