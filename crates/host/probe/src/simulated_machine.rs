@@ -8,7 +8,7 @@ use std::path::Path;
 
 use relayout_machine::{
     CoherenceProtocol, DistanceTimes, KnownMachine, MachineDescription, MachineRule, MachineRules,
-    MachineTopology, RULES,
+    MachineTopology, RULES, TimeOrigin,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,7 +77,7 @@ impl SimulatedMachineFile {
             rules: { RULES.iter() }
                 .map(|facts| (facts.key.to_owned(), facts.expected))
                 .collect(),
-            source: format!("{}; {}", machine.source, machine.protocol_source),
+            source: source_text(machine),
         }
     }
 
@@ -231,6 +231,19 @@ impl SimulatedMachineFile {
         let text = serde_json::to_string_pretty(self);
         text.expect("all keys are strings") + "\n"
     }
+}
+
+/// Returns the origin of the numbers of a machine of the table, with the ranges of times that are not published.
+fn source_text(machine: &KnownMachine) -> String {
+    let mut text = machine.source.to_owned();
+    for (distance, time) in machine.distances() {
+        if time.origin != TimeOrigin::Published {
+            let (distance, origin) = (distance.name(), time.origin.name());
+            let (low, high) = (time.low_ns, time.high_ns);
+            text += &format!("; {distance}_ns ({origin}) lies from {low} to {high}");
+        }
+    }
+    text + "; " + machine.protocol_source
 }
 
 /// Returns the protocol of the maker that a processor's name tells. An Arm processor has a number: `0x41 0xd40`.

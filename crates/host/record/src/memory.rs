@@ -38,7 +38,7 @@ use self::modules::ModuleReader;
 pub use self::moved_types::MovedTypes;
 use self::pages::{DescriptorReader, PageDescriptors, PageOwners, PageUseReader};
 use self::paging::{GuestMemory, PagingReader};
-use self::percpu::{ChunkReader, StaticDataReader};
+use self::percpu::{CHUNK_TYPE, ChunkReader, StaticDataReader};
 use self::pipes::PipeReader;
 pub use self::requested_move::RequestedMove;
 use self::slab::SlabReader;
@@ -194,6 +194,25 @@ impl MemoryReaders {
         let pages: Vec<u64> = frames.pages().collect();
         let descriptors = PageDescriptors { frames, reader };
         Some(slabs.ranges(&memory, &descriptors, RunId(0), &pages))
+    }
+
+    /// Returns the addresses of a variable in the guest's memory: of its copies if each of `cpus` CPUs has one.
+    fn variable_addresses(&self, bytes: &[u8], variable: u64, cpus: u16) -> Vec<u64> {
+        let Some(memory) = { self.paging.as_ref().ok() }.and_then(|paging| paging.open(bytes))
+        else {
+            return Vec::new();
+        };
+        match &self.static_data {
+            Ok(data) if data.has_copies(variable) => data.copies(&memory, variable, cpus),
+            _ => vec![variable],
+        }
+    }
+
+    /// Returns the addresses of the chunks of per-cpu memory. Empty if the kernel or its memory does not tell.
+    fn chunk_addresses(&self, bytes: &[u8]) -> Vec<u64> {
+        let memory = { self.paging.as_ref().ok() }.and_then(|paging| paging.open(bytes));
+        let chunks = self.chunks.as_ref().ok().zip(memory);
+        chunks.map_or_else(Vec::new, |(reader, memory)| reader.chunks(&memory))
     }
 
     fn read_direct_map(

@@ -2,6 +2,8 @@
 //! the machine is, is not tested.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::common::restricted::{no_real_time, one_cpu};
 use crate::common::{Ended, Place};
@@ -132,6 +134,52 @@ fn a_machine_can_be_written_and_changed() {
     assert!(ended.stderr.contains("rome-2s"), "{ended:?}");
     let ended = place.run(&["probe", "--machines", "-o", "all.json"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
+}
+
+#[test]
+fn machines_say_which_times_are_published() {
+    let place = Place::new();
+    let document: Value =
+        serde_json::from_str(&place.run(&["probe", "--machines", "--json"]).stdout).unwrap();
+    assert_eq!(document["schema"], "relayout/machines/1");
+    let text = place.run(&["probe", "--machines"]).stdout;
+    let check = |name: &str, distance: &str, origin: &str, cell: &str| {
+        let mut machines = document["machines"].as_array().unwrap().iter();
+        let machine = machines.find(|machine| machine["name"] == name).unwrap();
+        let mut times = machine["times"].as_array().unwrap().iter();
+        let time = times.find(|time| time["distance"] == distance).unwrap();
+        assert!(time["ns_low"].as_f64() < time["ns_high"].as_f64(), "{time}");
+        assert_eq!(time["origin"], origin, "{time}");
+        let mut rows = text.lines();
+        let row = rows.find(|row| row.starts_with(name)).unwrap();
+        assert!(row.split_whitespace().any(|word| word == cell), "{row}");
+    };
+    check("cascade-lake-2s", "other_socket", "published", "134");
+    check("cascade-lake-6248-2s", "other_socket", "relative", "~138");
+    check("haswell-4s", "other_socket", "assumed", "110-260");
+    check("ryzen-7950x-1s", "socket", "published", "73");
+}
+
+/// Whoever changes a rule runs all rows again.
+#[test]
+fn the_ledger_of_predictions_knows_the_rules() {
+    relayout_testkit::require_programs(&["python3"]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut digest = Command::new("python3");
+    digest
+        .arg(root.join("benches/published.py"))
+        .arg("--digest");
+    digest.env("RELAYOUT", env!("CARGO_BIN_EXE_relayout"));
+    digest.env("PYTHONDONTWRITEBYTECODE", "1");
+    let ended = digest.output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let digest = String::from_utf8(ended.stdout).unwrap();
+    let ledger = fs::read_to_string(root.join("docs/ledger-of-predictions.md")).unwrap();
+    let column = format!("| {} |", digest.trim());
+    assert!(
+        ledger.contains(&column),
+        "a rule changed: benches/published.py --ledger docs/ledger-of-predictions.md"
+    );
 }
 
 #[test]

@@ -167,3 +167,14 @@ fn measurements_that_do_not_suffice_are_named() {
         "'transfers'",
     );
 }
+
+#[test]
+fn files_say_which_times_are_not_published() {
+    let source = |name| {
+        let machine = find_machine(name).expect("it is in the table");
+        SimulatedMachineFile::from_known(machine).source
+    };
+    let assumed = "other_socket_ns (assumed) lies from 110 to 260";
+    assert!(source("haswell-4s").contains(assumed));
+    assert!(!source("rome-2s").contains("lies from"));
+}

@@ -332,7 +332,7 @@ impl ReadyGuest<'_> {
     ) -> Result<(), Error> {
         let unread = |error| Error::Simulation(format!("its memory cannot be read: {error}"));
         let memory = memory.map().map_err(unread)?;
-        let map = self.moved_types.map_objects(&memory)?;
+        let map = self.moved_types.map_objects(&memory, self.recording.cpus)?;
         let path = workspace.file_path(LINES_FILE);
         fs::write(&path, map.to_string()).map_err(cannot("write", &path))?;
         Ok(())

@@ -51,8 +51,8 @@ pub struct SimulationArgs {
     #[arg(long, conflicts_with_all = ["output", "repeat", "idle"])]
     pub rates: bool,
     /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
-    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache; may be given more
-    /// than once
+    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache, VARIABLE:TYPE for a
+    /// variable; may be given more than once
     #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
     moves: Vec<RequestedMove>,
     /// Print the rates as JSON
