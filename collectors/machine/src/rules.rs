@@ -231,8 +231,9 @@ pub static RULES: [RuleFacts; 23] = [
         "how often near requests pass over a far one",
         Count,
         [6.0, 0.0, 8.0, 0.0],
-        "chosen by the published rate of struct file on CPUs of both sockets, which 5 to 8 give (docs/predicted-and-published.md); Intel orders \
-         a move within a socket there, up to an unpublished bound (docs/arbitration.md)",
+        "chosen by the published rate of struct file on CPUs of both sockets, which 5 to 8 give \
+         (docs/predicted-and-published.md); Intel orders a move within a socket there, up to an unpublished bound \
+         (docs/arbitration.md)",
     ),
     facts(
         Rule::SocketQueues,
