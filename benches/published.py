@@ -55,16 +55,10 @@ def run(words):
     return done.stdout
 
 
-def rate(options, row, moves, rule, seed):
-    """Operations a second, in millions."""
-    words = ["record", "kernel", "-q", "--rates", "--json", "--workload", row.workload, "--machine", MACHINE]
-    words += ["--memory", "512M", "--cpus", row.cpus, "--placement", row.placement, "--simulate", options.simulate]
-    words += ["--seed", seed]
-    for move in moves:
-        words += ["--move", move]
-    if rule:
-        words += ["--rule", rule]
-    kept = options.work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
+def rate(work, words):
+    """Operations a second, in millions, of `record kernel --rates` with these words."""
+    words = ["record", "kernel", "-q", "--rates", "--json", "--memory", "512M", *words]
+    kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
     if not kept.exists():
         kept.write_text(run(words))
     rates = json.loads(kept.read_text())
@@ -73,20 +67,40 @@ def rate(options, row, moves, rule, seed):
     return rates["operations_per_second"] / 1e6
 
 
-def rates_of(options, row, rule=None):
-    """Rates with today's layout and with the published one, and the median of their ratio over the seeds."""
-    seeds = range(1, options.seeds + 1)
-    today = [rate(options, row, (), rule, seed) for seed in seeds]
-    then = [rate(options, row, row.moves, rule, seed) for seed in seeds]
+def words_of(options, row, moves, rule, seed):
+    words = ["--workload", row.workload, "--machine", MACHINE, "--cpus", row.cpus, "--placement", row.placement]
+    words += ["--simulate", options.simulate, "--seed", seed]
+    for move in moves:
+        words += ["--move", move]
+    return [*words, "--rule", rule] if rule else words
+
+
+def gain_over_seeds(today, then):
+    """Medians of both rates, and of their ratio, over the seeds."""
     gain = statistics.median(after / before for before, after in zip(today, then))
     return statistics.median(today), statistics.median(then), gain
 
 
-def print_effects(options, name, row, gain, rules):
+def rates_of(options, row, rule=None):
+    """Rates with today's layout and with the published one, and the median of their ratio over the seeds."""
+    seeds = range(1, options.seeds + 1)
+    today = [rate(options.work, words_of(options, row, (), rule, seed)) for seed in seeds]
+    then = [rate(options.work, words_of(options, row, row.moves, rule, seed)) for seed in seeds]
+    return gain_over_seeds(today, then)
+
+
+def effects(rules, gain, gain_with):
+    """Rules that change a gain by EFFECT_MIN or more at an end of their range, and the gains there."""
     for rule in rules:
-        gains = [rates_of(options, row, f"{rule['key']}={rule[end]}")[2] for end in ("low", "high")]
+        gains = [gain_with(f"{rule['key']}={rule[end]}") for end in ("low", "high")]
         if max(abs(other - gain) for other in gains) >= EFFECT_MIN:
-            print(f"| {name} | {rule['key']} | {rule['low']:g}: {gains[0]:.2f} | {rule['high']:g}: {gains[1]:.2f} |", flush=True)
+            yield rule, gains
+
+
+def read_rules():
+    """The machine's rules, and a digest that tells sets of rules apart."""
+    text = run(["probe", "--rules", "--json"])
+    return json.loads(text)["rules"], hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def main():
@@ -98,8 +112,8 @@ def main():
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS])
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    text = run(["probe", "--rules", "--json"])
-    print(f"Rules {hashlib.sha256(text.encode()).hexdigest()[:12]}, {MACHINE}, {options.simulate}, {options.seeds} seeds.\n")
+    rules, digest = read_rules()
+    print(f"Rules {digest}, {MACHINE}, {options.simulate}, {options.seeds} seeds.\n")
     print("| row | simulated, M/s | published, M/s | gain, simulated | published |")
     print("| --- | ---: | ---: | ---: | ---: |")
     gains = {}
@@ -112,7 +126,9 @@ def main():
         print(f"\nRules that change a gain by {EFFECT_MIN} or more at an end of their range:\n")
         print("| row | rule | gain at its low end | gain at its high end |\n| --- | --- | ---: | ---: |")
         for name, gain in gains.items():
-            print_effects(options, name, ROWS[name], gain, json.loads(text)["rules"])
+            for rule, gains_at in effects(rules, gain, lambda rule: rates_of(options, ROWS[name], rule)[2]):
+                low, high = gains_at
+                print(f"| {name} | {rule['key']} | {rule['low']:g}: {low:.2f} | {rule['high']:g}: {high:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
