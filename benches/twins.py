@@ -110,14 +110,15 @@ def rates_of(options, row, machine, threads, rule=None):
 
 def print_row(options, name, gains):
     row = ROWS[name]
-    for of in row.published:
-        for machine in options.machine or [of.machine]:
-            for threads in row.threads:
+    # By threads first: all machines start from the same snapshot of the guest.
+    for threads in row.threads:
+        for of in row.published:
+            for machine in options.machine or [of.machine]:
                 before, after, gain = rates_of(options, row, machine, threads)
                 gains[name, machine] = gain
                 there = of.gains.get(threads, "-")
                 print(
-                    f"| {name} | {threads} | {before:.2f} to {after:.2f} | {gain:.2f} | {machine} | {there} | {of.processor} |",
+                    f"| {name} | {threads} | {machine} | {before:.2f} to {after:.2f} | {gain:.2f} | {there} | {of.processor} |",
                     flush=True,
                 )
 
@@ -150,8 +151,8 @@ def main():
     options.work = options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
     print(f"Rules {published.read_rules()[1]}, {options.simulate}, {options.seeds} seeds.\n")
-    print("| twin | threads | simulated, M/s | gain, simulated | machine | gain, published | published machine |")
-    print("| --- | ---: | ---: | ---: | --- | ---: | --- |")
+    print("| twin | threads | machine | simulated, M/s | gain, simulated | gain, published | published for |")
+    print("| --- | ---: | --- | ---: | ---: | ---: | --- |")
     gains = {}
     for name in options.twins or ROWS:
         print_row(options, name, gains)
