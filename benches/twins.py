@@ -3,10 +3,11 @@
 one, with the layout before the published change and with the one after it. Prints Markdown: rates by number of threads, and the gain
 beside the published one. No rule of the machine was chosen by these figures.
 
-    benches/twins.py --work DIR [--machine NAME]... [--seeds 3] [--simulate 1ms] [--rules] [TWIN...]
+    benches/twins.py --work DIR [--machine NAME]... [--threads N]... [--seeds 3] [--simulate 1ms] [--rules] [TWIN...]
 
---machine, once or more, names what stands for the published machine; without it, that of the row does. --rules also
-prints the gain with each rule of the machine at both ends of its range, for the last number of threads of each twin.
+--machine, once or more, names what stands for the published machine; without it, that of the row does. --threads, once or
+more, measures with these numbers of threads instead of the published ones. --rules also prints the gain with each rule of
+the machine at both ends of its range, for the last number of threads of each twin.
 The rates of each run stay in DIR, as those of published.py.
 """
 import argparse
@@ -111,7 +112,7 @@ def rates_of(options, row, machine, threads, rule=None):
 def print_row(options, name, gains):
     row = ROWS[name]
     # By threads first: all machines start from the same snapshot of the guest.
-    for threads in row.threads:
+    for threads in options.threads or row.threads:
         for of in row.published:
             for machine in options.machine or [of.machine]:
                 before, after, gain = rates_of(options, row, machine, threads)
@@ -129,7 +130,7 @@ def print_effects(options, gains):
     print("| twin | threads | machine | rule | gain at its low end | gain at its high end |\n| --- | ---: | --- | --- | ---: | ---: |")
     for (name, machine), gain in gains.items():
         row = ROWS[name]
-        threads = row.threads[-1]
+        threads = (options.threads or row.threads)[-1]
         for rule, (low, high) in published.effects(
             rules, gain, lambda rule: rates_of(options, row, machine, threads, rule)[2]
         ):
@@ -143,6 +144,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--machine", action="append")
+    parser.add_argument("--threads", type=int, action="append")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--simulate", default="1ms")
     parser.add_argument("--rules", action="store_true")

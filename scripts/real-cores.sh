@@ -115,20 +115,27 @@ cpuinfo() {
     awk -F '[\t ]*: ' -v name="$1" '$1 == name { print $2; exit }' /proc/cpuinfo
 }
 
+json_text() {
+    printf '"%s": "%s"' "$1" "$2"
+}
+
 describe_machine() {
     local model
     model=$(cpuinfo 'model name')
-    [ -n "$model" ] || model="implementer $(cpuinfo 'CPU implementer') part $(cpuinfo 'CPU part') variant $(cpuinfo 'CPU variant')"
+    [ -n "$model" ] ||
+        model="implementer $(cpuinfo 'CPU implementer') part $(cpuinfo 'CPU part') variant $(cpuinfo 'CPU variant')"
     virtual=false
     ! grep -q '^flags.* hypervisor' /proc/cpuinfo || virtual=true
     cpu_count=$(wc -l <"$work/cpus")
     core_count=$(awk '$2 == 0' "$work/cpus" | wc -l)
     cache_count=$(awk '{ print $3, $4 }' "$work/cpus" | sort -u | wc -l)
     package_count=$(awk '{ print $3 }' "$work/cpus" | sort -u | wc -l)
-    machine_json=$(printf '{"processor": "%s", "family": "%s", "model": "%s", "stepping": "%s", "microcode": "%s", "kernel": "%s", "virtual": %s, "cpus": %d, "cores": %d, "last_level_caches": %d, "packages": %d, "governor": "%s", "cpu_order": [%s]}' \
-        "$model" "$(cpuinfo 'cpu family')" "$(cpuinfo model)" "$(cpuinfo stepping)" "$(cpuinfo microcode)" "$(uname -srm)" \
-        "$virtual" "$cpu_count" "$core_count" "$cache_count" "$package_count" \
-        "$(read_first /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor)" "$(cpu_order "$cpu_count")")
+    machine_json="{$(json_text processor "$model"), $(json_text family "$(cpuinfo 'cpu family')"), \
+$(json_text model "$(cpuinfo model)"), $(json_text stepping "$(cpuinfo stepping)"), \
+$(json_text microcode "$(cpuinfo microcode)"), $(json_text kernel "$(uname -srm)"), \
+$(json_text governor "$(read_first /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor)"), \
+\"virtual\": $virtual, \"cpus\": $cpu_count, \"cores\": $core_count, \
+\"last_level_caches\": $cache_count, \"packages\": $package_count, \"cpu_order\": [$(cpu_order "$cpu_count")]}"
     machine_text="$model, $cpu_count CPUs: $core_count cores, $cache_count last-level caches, $package_count packages; \
 $(uname -srm)$([ "$virtual" = false ] || echo ', a virtual machine')"
 }
@@ -222,32 +229,39 @@ measure_round() {
 # What this machine cannot tell, and why.
 list_limits() {
     [ "$cpu_count" -ge 3 ] ||
-        echo "- Fewer than three CPUs: who has a line next among several, and how long a read of a line that nobody writes keeps it from \
-the other readers, cannot be told here. A line has one waiter at most. Nor can any curve over CPUs."
+        echo "- Fewer than three CPUs: a line has one waiter at most. Who has it next among several, and how long a read of a line \
+that nobody writes keeps it from other readers, cannot be told here; nor can any curve over CPUs."
     [ "$cpu_count" -ge 32 ] ||
         echo "- Fewer than 32 CPUs: the points of published curves with more threads than $cpu_count are missing."
-    [ "$cache_count" -gt 1 ] || echo "- One last-level cache: times between caches, and arbitration between near and far CPUs, cannot be told here."
+    [ "$cache_count" -gt 1 ] ||
+        echo "- One last-level cache: times between caches, and who goes first of near and far CPUs, cannot be told here."
     [ "$package_count" -gt 1 ] || echo "- One package: times between packages cannot be told here."
     [ "$core_count" -lt "$cpu_count" ] ||
-        echo "- No two threads of one core, or the hypervisor hides them: what two threads of a core take from each other cannot be told here."
+        echo "- No two threads of one core, or the hypervisor hides them: what such threads take from each other cannot be told here."
     [ "$virtual" = false ] ||
-        echo "- A virtual machine: the hypervisor may move CPUs between cores during a round, and the topology that it shows may be wrong."
+        echo "- A virtual machine: the hypervisor may move CPUs between cores during a round, and the topology that it shows \
+may be wrong."
     [ "$rounds_done" -ge 2 ] || echo "- One round: the table has no spread."
     [ ! -s "$work/notes" ] || sed 's/^/- /' "$work/notes"
 }
 
 write_results() {
     {
-        printf '{"schema": "relayout/real-cores/1", "date": "%s", "seconds": %s, "rounds": %d,\n"machine": %s,\n"probe": %s,\n"contend": %s,\n"starts": [\n' \
-            "$(date -u +%FT%TZ)" "$seconds" "$rounds_done" "$machine_json" \
-            "$(cat "$out/probe.json" 2>/dev/null || echo null)" "$(cat "$out/contend.json" 2>/dev/null || echo null)"
+        echo "{$(json_text schema relayout/real-cores/1), $(json_text date "$(date -u +%FT%TZ)"), \
+\"seconds\": $seconds, \"rounds\": $rounds_done,"
+        echo "\"machine\": $machine_json,"
+        for file in probe contend; do
+            echo "\"$file\": $(cat "$out/$file.json" 2>/dev/null || echo null),"
+        done
+        echo '"starts": ['
         sed '$!s/$/,/' "$work/starts"
         echo ']}'
     } >"$out/result.json"
     {
         echo "# Measured on $machine_text"
         echo
-        echo "$(date -u +%F), starts of $seconds s, $rounds_done rounds; threads on one thread of each core first: CPUs $(cpu_order "$cpu_count")."
+        echo "$(date -u +%F), starts of $seconds s, $rounds_done rounds; one thread of each core first: \
+CPUs $(cpu_order "$cpu_count")."
         echo
         echo "What this machine cannot tell:"
         list_limits
