@@ -55,9 +55,9 @@ def run(words):
     return done.stdout
 
 
-def rate(work, words):
+def rate(work, words, memory="512M"):
     """Operations a second, in millions, of `record kernel --rates` with these words."""
-    words = ["record", "kernel", "-q", "--rates", "--json", "--memory", "512M", *words]
+    words = ["record", "kernel", "-q", "--rates", "--json", "--memory", memory, *words]
     kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
     if not kept.exists():
         kept.write_text(run(words))

@@ -93,6 +93,12 @@ def build(work, twin):
     return names
 
 
+def memory_of(seed):
+    """Memory of a seed's guest. Two layouts are two programs, whose guests differ in more than the layout: in where memory
+    lies. So each seed has a guest of another size, which boots for itself."""
+    return f"{512 + 128 * (seed - 1)}M"
+
+
 def rates_of(options, row, machine, threads, rule=None):
     """Rates with the layout before and the one after, and the median of their ratio over the seeds."""
     arguments = [*row.arguments, "--seconds", SECONDS]
@@ -103,7 +109,7 @@ def rates_of(options, row, machine, threads, rule=None):
     words += ["--rule", rule] if rule else []
     seeds = range(1, options.seeds + 1)
     rates = [
-        [published.rate(options.work, ["--run", program, *words, "--seed", seed]) for seed in seeds]
+        [published.rate(options.work, ["--run", program, *words, "--seed", seed], memory_of(seed)) for seed in seeds]
         for program in build(options.work, row.twin)
     ]
     return published.gain_over_seeds(*rates)
