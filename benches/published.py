@@ -112,9 +112,9 @@ def run(words):
     return done.stdout
 
 
-def rate(work, words):
+def rate(work, words, memory="512M"):
     """Operations a second, in millions, of `record kernel --rates` with these words."""
-    words = ["record", "kernel", "-q", "--rates", "--json", *words]
+    words = ["record", "kernel", "-q", "--rates", "--json", "--memory", memory, *words]
     kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
     if not kept.exists():
         kept.write_text(run(words))
@@ -126,7 +126,7 @@ def rate(work, words):
 
 def words_of(options, row, moves, rules, seed):
     words = ["--workload", row.workload, "--machine", row.machine, "--cpus", row.cpus, "--placement", row.placement]
-    words += ["--memory", row.memory, "--simulate", options.simulate or row.simulate, "--seed", seed]
+    words += ["--simulate", options.simulate or row.simulate, "--seed", seed]
     words += ["--kernel", row.kernel] if row.kernel else []
     words += [word for move in moves for word in ("--move", move)]
     return words + [word for rule in rules for word in ("--rule", rule)]
@@ -134,7 +134,7 @@ def words_of(options, row, moves, rules, seed):
 
 def both_rates(options, row, rules, seed):
     sides = (row.moves_before, row.moves)
-    return [rate(options.work, words_of(options, row, moves, rules, seed)) for moves in sides]
+    return [rate(options.work, words_of(options, row, moves, rules, seed), row.memory) for moves in sides]
 
 
 def ratio(before, after):
