@@ -29,6 +29,7 @@ mod setup;
 mod sites;
 mod translate;
 mod turns;
+mod x86;
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};

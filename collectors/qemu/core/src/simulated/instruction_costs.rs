@@ -54,7 +54,7 @@ impl InstructionCosts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decoded_instruction::InstructionDecoder;
+    use super::super::x86::X86Decoder;
     use super::InstructionCosts;
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
             pause: 40_000,
         };
         let check = |bytes: &[u8], cost| {
-            let instruction = InstructionDecoder::default().decode(0, bytes);
+            let instruction = X86Decoder::default().decode(0, bytes);
             assert_eq!(costs.cost_ps(&instruction), cost, "{bytes:02x?}");
         };
         check(&[0x48, 0x8b, 0x47, 0x38], 200); // mov 0x38(%rdi),%rax

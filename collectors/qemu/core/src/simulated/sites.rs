@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use relayout_machine::LineUse;
 
-use super::decoded_instruction::InstructionDecoder;
 use super::operands::MemoryOperand;
+use super::x86::X86Decoder;
 
 /// Accesses after which what a site met counts as all that it meets.
 const KNOWN_AFTER: u32 = 64;
@@ -114,7 +114,7 @@ pub struct SiteTable {
     sites: Vec<&'static AccessSite>,
     by_pc: HashMap<u64, &'static AccessSite>,
     /// Decodes their instructions.
-    pub decoder: InstructionDecoder,
+    pub decoder: X86Decoder,
 }
 
 impl SiteTable {

@@ -6,12 +6,11 @@ use std::sync::PoisonError;
 use relayout_machine::LineAccess;
 
 use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
-use super::decoded_instruction::{
-    DecodedInstruction, InstructionDecoder, ProcessorEffect, RepeatedString,
-};
+use super::decoded_instruction::{DecodedInstruction, ProcessorEffect, RepeatedString};
 use super::line_numbers::on_changed_pages;
 use super::operands::MemoryOperand;
 use super::sites::{AccessSite, SiteTable};
+use super::x86::X86Decoder;
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
 use crate::callbacks::KERNEL;
@@ -77,7 +76,7 @@ impl SimulatedGuest {
     fn read_block(
         &self,
         tb: *mut TranslationBlock,
-        decoder: &mut InstructionDecoder,
+        decoder: &mut X86Decoder,
     ) -> Vec<BlockInstruction> {
         // SAFETY: `tb` is the block being translated.
         let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
