@@ -1,6 +1,9 @@
 //! Facts about an instruction by its bytes.
 
+use super::aarch64;
 use super::operands::MemoryOperand;
+use super::x86::X86Decoder;
+use crate::insn::TranslatedMachine;
 
 /// An instruction, as far as a simulation needs to know it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -11,8 +14,8 @@ pub struct DecodedInstruction {
     pub is_locked: bool,
     /// What it does to the processor.
     pub effect: ProcessorEffect,
-    /// It changes what a CPU knows of its page tables: it writes CR3 or CR4, or is `invlpg` or `invpcid`.
-    pub changes_pages: bool,
+    /// CPUs whose knowledge of their page tables it changes.
+    pub page_change: PageChange,
     /// String of which it accesses more than one element.
     pub string: Option<RepeatedString>,
 }
@@ -26,20 +29,76 @@ pub enum RepeatedString {
     Compared,
 }
 
+/// CPUs that an instruction makes forget what they know of their page tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum PageChange {
+    /// None.
+    #[default]
+    None,
+    /// Its own: it writes CR3, CR4 or TTBR0, or is `invlpg`, `invpcid` or a local `tlbi`.
+    OwnCpu,
+    /// All: it is a `tlbi` that others hear of.
+    AllCpus,
+}
+
 /// Effect of an instruction beyond registers and memory, which takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ProcessorEffect {
     /// It has none.
     #[default]
     None,
-    /// It waits in a spin loop.
+    /// It waits in a spin loop: `pause`.
     Pause,
+    /// The same, at no cost of its own: `yield`.
+    Yield,
+    /// It waits until another CPU stores to a line that it has loaded, unless it has an event: `wfe`.
+    WaitForEvent,
+    /// It gives the CPU an event: `sevl`.
+    SetEvent,
+    /// It lets all earlier instructions end first: `isb`.
+    Synchronize,
+    /// It waits for earlier accesses.
+    Barrier,
     /// It enters the kernel, or returns from it.
     SystemCall,
-    /// It returns from an interrupt.
+    /// It returns from an interrupt, or ends it at the interrupt controller.
     InterruptReturn,
-    /// It writes a control register, or one of the model.
+    /// It writes a control register, or one of the model, or changes what other CPUs know of page tables.
     RegisterWrite,
-    /// It reads the time stamp counter.
+    /// It reads the counter of time.
     ReadTicks,
+}
+
+impl ProcessorEffect {
+    /// Returns whether a CPU sleeps in the instruction while nothing changes that it looks at.
+    pub fn is_pause(self) -> bool {
+        matches!(self, Self::Pause | Self::Yield | Self::WaitForEvent)
+    }
+}
+
+/// Decodes the instructions of a machine.
+pub enum InstructionDecoder {
+    /// x86-64.
+    X86(X86Decoder),
+    /// AArch64.
+    Aarch64,
+}
+
+impl InstructionDecoder {
+    /// Makes the decoder of a machine.
+    pub fn new(machine: TranslatedMachine) -> Self {
+        match machine {
+            TranslatedMachine::X86 => Self::X86(X86Decoder::default()),
+            TranslatedMachine::Aarch64 => Self::Aarch64,
+        }
+    }
+
+    /// Returns the facts about the instruction with these bytes at `pc`; one without operands and effects if it is not
+    /// understood.
+    pub fn decode(&mut self, pc: u64, bytes: &[u8]) -> DecodedInstruction {
+        match self {
+            Self::X86(decoder) => decoder.decode(pc, bytes),
+            Self::Aarch64 => aarch64::decode(pc, bytes),
+        }
+    }
 }

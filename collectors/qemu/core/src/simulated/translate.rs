@@ -5,16 +5,18 @@ use std::sync::PoisonError;
 
 use relayout_machine::LineAccess;
 
-use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
-use super::decoded_instruction::{DecodedInstruction, ProcessorEffect, RepeatedString};
-use super::line_numbers::on_changed_pages;
+use super::callbacks::{
+    on_access, on_block_due, on_event, on_instruction, on_operation, on_pause, on_wait_for_event,
+};
+use super::decoded_instruction::{
+    DecodedInstruction, InstructionDecoder, PageChange, ProcessorEffect, RepeatedString,
+};
+use super::line_numbers::{on_changed_pages, on_pages_changed_for_all};
 use super::operands::MemoryOperand;
 use super::sites::{AccessSite, SiteTable};
-use super::x86::X86Decoder;
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
 use crate::callbacks::KERNEL;
-use crate::insn::TranslatedMachine;
 use crate::markers::GuestMarker;
 
 /// An instruction with memory operands, in one block.
@@ -23,6 +25,8 @@ pub struct AccessInstruction {
     pub operands: Box<[MemoryOperand]>,
     /// String of which it accesses further elements than its operands say.
     pub string: Option<RepeatedString>,
+    /// QEMU does not call back for its access.
+    pub is_unseen: bool,
     /// What the block costs from this instruction on, in picoseconds.
     pub rest_ps: u64,
 }
@@ -76,7 +80,7 @@ impl SimulatedGuest {
     fn read_block(
         &self,
         tb: *mut TranslationBlock,
-        decoder: &mut X86Decoder,
+        decoder: &mut InstructionDecoder,
     ) -> Vec<BlockInstruction> {
         // SAFETY: `tb` is the block being translated.
         let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
@@ -124,19 +128,30 @@ impl SimulatedGuest {
             }
         };
         if pc < KERNEL {
-            match TranslatedMachine::X86.decode_marker(bytes) {
+            match self.plugin.machine.decode_marker(bytes) {
                 Some(GuestMarker::Operation) => return call_without_data(on_operation),
                 Some(_) => return,
                 None => {}
             }
-        } else if decoded.changes_pages {
-            return call_without_data(on_changed_pages);
+        } else {
+            match decoded.page_change {
+                PageChange::None => {}
+                PageChange::OwnCpu => return call_without_data(on_changed_pages),
+                PageChange::AllCpus => return call_without_data(on_pages_changed_for_all),
+            }
         }
-        if decoded.effect == ProcessorEffect::Pause {
+        if decoded.effect == ProcessorEffect::SetEvent {
+            return call_without_data(on_event);
+        }
+        if decoded.effect.is_pause() {
+            let callback = match decoded.effect {
+                ProcessorEffect::WaitForEvent => on_wait_for_event,
+                _ => on_pause,
+            };
             // SAFETY: as above; the data is a number.
             unsafe {
                 let rest = rest_ps as usize as *mut c_void;
-                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, api::READS_REGS, rest);
+                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, api::READS_REGS, rest);
             }
             return;
         }
@@ -146,6 +161,7 @@ impl SimulatedGuest {
         }
         let access = Box::leak(Box::new(AccessInstruction {
             site,
+            is_unseen: { decoded.operands.iter() }.any(|operand| operand.is_unseen),
             operands: decoded.operands.into_boxed_slice(),
             string: decoded.string,
             rest_ps,

@@ -7,7 +7,7 @@ use iced_x86::{
 };
 
 use self::operands::{is_locked, memory_operands};
-use super::decoded_instruction::{DecodedInstruction, ProcessorEffect, RepeatedString};
+use super::decoded_instruction::{DecodedInstruction, PageChange, ProcessorEffect, RepeatedString};
 
 /// Decodes x86-64 instructions.
 pub struct X86Decoder {
@@ -33,7 +33,7 @@ impl X86Decoder {
             operands: memory_operands(&instruction, &mut self.factory),
             is_locked: is_locked(&instruction),
             effect: processor_effect(&instruction),
-            changes_pages: changes_pages(&instruction),
+            page_change: page_change(&instruction),
             string: repeated_string(&instruction),
         }
     }
@@ -53,13 +53,17 @@ fn processor_effect(instruction: &Instruction) -> ProcessorEffect {
     }
 }
 
-fn changes_pages(instruction: &Instruction) -> bool {
-    match instruction.mnemonic() {
+fn page_change(instruction: &Instruction) -> PageChange {
+    let changes = match instruction.mnemonic() {
         Mnemonic::Invlpg | Mnemonic::Invpcid => true,
         _ => matches!(
             written_control_register(instruction),
             Some(Register::CR3 | Register::CR4)
         ),
+    };
+    match changes {
+        true => PageChange::OwnCpu,
+        false => PageChange::None,
     }
 }
 
@@ -124,7 +128,8 @@ mod tests {
             &[0x0f, 0x01, 0x3f],                   // invlpg (%rdi)
             &[0x66, 0x0f, 0x38, 0x82, 0x04, 0x24], // invpcid (%rsp),%rax
         ] {
-            assert!(decoded(changes).changes_pages, "{changes:02x?}");
+            let found = decoded(changes).page_change;
+            assert_eq!(found, PageChange::OwnCpu, "{changes:02x?}");
         }
         for other in [
             &[0x0f, 0x22, 0xc0][..], // mov %rax,%cr0
@@ -133,7 +138,8 @@ mod tests {
             &[0x0f, 0x01, 0x1f],     // lidt (%rdi)
             &[],
         ] {
-            assert!(!decoded(other).changes_pages, "{other:02x?}");
+            let found = decoded(other).page_change;
+            assert_eq!(found, PageChange::None, "{other:02x?}");
         }
     }
 

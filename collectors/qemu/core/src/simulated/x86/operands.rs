@@ -5,7 +5,8 @@ use iced_x86::{
 };
 use relayout_machine::LineAccess;
 
-use crate::simulated::operands::{BasedSegment, BitNumber, MemoryOperand};
+use crate::insn::aarch64::IndexPart;
+use crate::simulated::operands::{BasedSegment, BitNumber, IndexRegister, MemoryOperand};
 
 /// Returns the operands of an instruction, in the order in which they are accessed; none of a `nop`.
 pub fn memory_operands(
@@ -57,7 +58,11 @@ fn memory_operand(used: &UsedMemory, is_locked: bool) -> Option<MemoryOperand> {
     };
     let index = match used.index() {
         Register::None => None,
-        index => Some((general_register(index)?, used.scale() as u8)),
+        index => Some(IndexRegister {
+            number: general_register(index)?,
+            part: IndexPart::Whole,
+            factor: used.scale() as u8,
+        }),
     };
     debug_assert!(!is_relative || index.is_none());
     Some(MemoryOperand {
@@ -68,6 +73,9 @@ fn memory_operand(used: &UsedMemory, is_locked: bool) -> Option<MemoryOperand> {
         bit: None,
         access,
         bytes: used.memory_size().size() as u8,
+        ordered_bytes: 1,
+        alignment: 1,
+        is_unseen: false,
     })
 }
 
@@ -112,6 +120,9 @@ mod tests {
             bit: None,
             access,
             bytes,
+            ordered_bytes: 1,
+            alignment: 1,
+            is_unseen: false,
         }
     }
 
@@ -136,7 +147,11 @@ mod tests {
         check(&[0x48, 0x87, 0x07], &[operand(RDI, 0, Atomic, 8)]); // xchg %rax,(%rdi)
         check(&[0x41, 0x8b, 0x04, 0x24], &[operand(12, 0, Load, 4)]); // mov (%r12),%eax
         let indexed = MemoryOperand {
-            index: Some((9, 8)),
+            index: Some(IndexRegister {
+                number: 9,
+                part: IndexPart::Whole,
+                factor: 8,
+            }),
             ..operand(15, 0x10, Load, 8)
         };
         check(&[0x4b, 0x8b, 0x44, 0xcf, 0x10], &[indexed]); // mov 0x10(%r15,%r9,8),%rax
