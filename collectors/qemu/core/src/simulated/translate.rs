@@ -144,16 +144,7 @@ impl SimulatedGuest {
             return call_without_data(on_event);
         }
         if decoded.effect.is_pause() {
-            let callback = match decoded.effect {
-                ProcessorEffect::WaitForEvent => on_wait_for_event,
-                _ => on_pause,
-            };
-            // SAFETY: as above; the data is a number.
-            unsafe {
-                let rest = rest_ps as usize as *mut c_void;
-                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, api::READS_REGS, rest);
-            }
-            return;
+            return register_pause(insn, decoded.effect, rest_ps);
         }
         let site = sites.site_at(pc, bytes, &decoded.operands);
         if site.is_quiet() {
@@ -185,5 +176,18 @@ impl SimulatedGuest {
             }
             api::qemu_plugin_register_vcpu_mem_cb(insn, on_access, api::NO_REGS, rw, data);
         }
+    }
+}
+
+/// Makes a pause instruction call back, of a block that costs `rest_ps` from it on.
+fn register_pause(insn: *mut api::QemuInsn, effect: ProcessorEffect, rest_ps: u64) {
+    let callback = match effect {
+        ProcessorEffect::WaitForEvent => on_wait_for_event,
+        _ => on_pause,
+    };
+    // SAFETY: `insn` belongs to the block being translated; the data is a number.
+    unsafe {
+        let rest = rest_ps as usize as *mut c_void;
+        api::qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, api::READS_REGS, rest);
     }
 }

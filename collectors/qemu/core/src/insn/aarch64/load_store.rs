@@ -1,9 +1,11 @@
 //! Loads and stores of AArch64.
 //!
-//! Arm ARM (DDI 0487), section C4.1.94 "Loads and Stores": a few bits of the word select a class of encodings, and its
-//! fields say which registers make the address, and how many bytes are loaded or stored. Left out are instructions whose
-//! accesses QEMU does not show, or that access no data (prefetches, memory tags, copies of memory by MOPS), and SVE,
-//! with which kernels only save and restore registers.
+//! Arm ARM (DDI 0487), section C4.1 "A64 instruction set encoding", "Loads and Stores": a few bits of the word select a
+//! class of encodings, and its fields say which registers make the address, and how many bytes are accessed. A library
+//! would give names, each of which needs an entry that says the same.
+//!
+//! Left out are instructions whose accesses QEMU does not show, or that access no data (prefetches, memory tags, copies
+//! of memory by MOPS), and SVE, with which kernels only save and restore registers.
 
 #[cfg(test)]
 mod objdump;
@@ -419,7 +421,8 @@ mod tests {
             shift,
         };
         check(0x3862_6820, Load, indexed(IndexPart::Whole, 0), 1); // ldrb w0, [x1, x2]
-        check(0xb8a2_d820, Load, indexed(IndexPart::SignedHalf, 2), 4); // ldrsw x0, [x1, w2, sxtw #2]
+        // ldrsw x0, [x1, w2, sxtw #2]
+        check(0xb8a2_d820, Load, indexed(IndexPart::SignedHalf, 2), 4);
         check(0x7862_4820, Load, indexed(IndexPart::UnsignedHalf, 0), 2); // ldrh w0, [x1, w2, uxtw]
         check(0xf822_f820, Store, indexed(IndexPart::Whole, 3), 8); // str x0, [x1, x2, sxtx #3]
         check(0xf87f_6820, Load, at(1, 0), 8); // ldr x0, [x1, xzr]
