@@ -199,6 +199,7 @@ fn record_boot(
         plugin_options: plugin_options(recording, kernel, &packed),
         has_marker: packed.has_marker,
         moved_types: MovedTypes::find(kernel, &readers, recording.moves())?,
+        readers: &readers,
         tsc_khz_address: kernel.image_offset(TSC_FREQUENCY),
         progress,
         interrupt,

@@ -174,7 +174,7 @@ impl MemoryReaders {
         };
         match paging.open(bytes) {
             Some(memory) => {
-                self.read_direct_map(&memory, run, cpus, pages, &mut snapshot);
+                self.read_direct_map_ranges(&memory, run, cpus, pages, &mut snapshot);
                 self.read_vmalloc(kernel, &memory, run, pages, &mut snapshot);
                 self.read_modules(&memory, cpus, &mut snapshot);
             }
@@ -215,7 +215,15 @@ impl MemoryReaders {
         chunks.map_or_else(Vec::new, |(reader, memory)| reader.chunks(&memory))
     }
 
-    fn read_direct_map(
+    /// Reads which address physical address 0 has, or would have, in the direct map. `None` if the kernel or its memory
+    /// does not tell.
+    pub fn read_direct_map(&self, bytes: &[u8]) -> Option<u64> {
+        let memory = self.paging.as_ref().ok()?.open(bytes)?;
+        let areas = self.areas.read(&memory, 0)?;
+        Some(areas.direct_map.wrapping_sub(memory.layout().start()))
+    }
+
+    fn read_direct_map_ranges(
         &self,
         memory: &GuestMemory<'_>,
         run: RunId,

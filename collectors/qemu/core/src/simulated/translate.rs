@@ -5,17 +5,18 @@ use std::sync::PoisonError;
 
 use relayout_machine::LineAccess;
 
-use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
-use super::decoded_instruction::{
-    DecodedInstruction, InstructionDecoder, ProcessorEffect, RepeatedString,
+use super::callbacks::{
+    on_access, on_block_due, on_event, on_instruction, on_operation, on_pause, on_wait_for_event,
 };
-use super::line_numbers::on_changed_pages;
+use super::decoded_instruction::{
+    DecodedInstruction, InstructionDecoder, PageChange, ProcessorEffect, RepeatedString,
+};
+use super::line_numbers::{on_changed_pages, on_pages_changed_for_all};
 use super::operands::MemoryOperand;
 use super::sites::{AccessSite, SiteTable};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
 use crate::callbacks::KERNEL;
-use crate::insn::TranslatedMachine;
 use crate::markers::GuestMarker;
 
 /// An instruction with memory operands, in one block.
@@ -24,6 +25,8 @@ pub struct AccessInstruction {
     pub operands: Box<[MemoryOperand]>,
     /// String of which it accesses further elements than its operands say.
     pub string: Option<RepeatedString>,
+    /// QEMU does not call back for its access.
+    pub is_unseen: bool,
     /// What the block costs from this instruction on, in picoseconds.
     pub rest_ps: u64,
 }
@@ -125,21 +128,23 @@ impl SimulatedGuest {
             }
         };
         if pc < KERNEL {
-            match TranslatedMachine::X86.decode_marker(bytes) {
+            match self.plugin.machine.decode_marker(bytes) {
                 Some(GuestMarker::Operation) => return call_without_data(on_operation),
                 Some(_) => return,
                 None => {}
             }
-        } else if decoded.changes_pages {
-            return call_without_data(on_changed_pages);
-        }
-        if decoded.effect == ProcessorEffect::Pause {
-            // SAFETY: as above; the data is a number.
-            unsafe {
-                let rest = rest_ps as usize as *mut c_void;
-                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, api::READS_REGS, rest);
+        } else {
+            match decoded.page_change {
+                PageChange::None => {}
+                PageChange::OwnCpu => return call_without_data(on_changed_pages),
+                PageChange::AllCpus => return call_without_data(on_pages_changed_for_all),
             }
-            return;
+        }
+        if decoded.effect == ProcessorEffect::SetEvent {
+            return call_without_data(on_event);
+        }
+        if decoded.effect.is_pause() {
+            return register_pause(insn, decoded.effect, rest_ps);
         }
         let site = sites.site_at(pc, bytes, &decoded.operands);
         if site.is_quiet() {
@@ -147,6 +152,7 @@ impl SimulatedGuest {
         }
         let access = Box::leak(Box::new(AccessInstruction {
             site,
+            is_unseen: { decoded.operands.iter() }.any(|operand| operand.is_unseen),
             operands: decoded.operands.into_boxed_slice(),
             string: decoded.string,
             rest_ps,
@@ -170,5 +176,18 @@ impl SimulatedGuest {
             }
             api::qemu_plugin_register_vcpu_mem_cb(insn, on_access, api::NO_REGS, rw, data);
         }
+    }
+}
+
+/// Makes a pause instruction call back, of a block that costs `rest_ps` from it on.
+fn register_pause(insn: *mut api::QemuInsn, effect: ProcessorEffect, rest_ps: u64) {
+    let callback = match effect {
+        ProcessorEffect::WaitForEvent => on_wait_for_event,
+        _ => on_pause,
+    };
+    // SAFETY: `insn` belongs to the block being translated; the data is a number.
+    unsafe {
+        let rest = rest_ps as usize as *mut c_void;
+        api::qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, api::READS_REGS, rest);
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Release;
 use std::time::{Duration, Instant};
 
+use memmap2::Mmap;
 use relayout_files::{InterruptFlag, cannot};
 use relayout_messages::RecordingProgress;
 use relayout_shadow::control::TakeOverStage;
@@ -17,9 +18,9 @@ use crate::guest_disks::GuestDisks;
 use crate::guest_snapshots::{
     GuestIdentity, NewSnapshot, SavedMachine, SnapshotRequest, SnapshotStore, file_content,
 };
-use crate::memory::MovedTypes;
+use crate::memory::{MemoryReaders, MovedTypes};
 use crate::qemu::{MachineOrigin, QemuConfig, QemuMachine, machine_arguments, path_option};
-use crate::simulation::LINES_FILE;
+use crate::simulation::{GuestClockAndMap, LINES_FILE};
 use crate::workspace::{GuestMemory, RecordingWorkspace};
 use crate::{Error, GuestMachine, QemuCollector, SimulationSettings};
 
@@ -49,6 +50,8 @@ pub struct ReadyGuest<'g> {
     pub has_marker: bool,
     /// Types whose members are said to lie elsewhere.
     pub moved_types: MovedTypes<'g>,
+    /// Readers of the kernel's memory.
+    pub readers: &'g MemoryReaders,
     /// Where the guest's memory has the frequency of its time stamp counter, in bytes from its start.
     pub tsc_khz_address: Option<u64>,
     pub progress: &'g dyn RecordingProgress,
@@ -91,7 +94,7 @@ enum WindowOption<'s> {
     Now,
     Simulated {
         settings: &'s SimulationSettings,
-        tsc_khz: u32,
+        guest: GuestClockAndMap,
     },
 }
 
@@ -165,9 +168,6 @@ impl ReadyGuest<'_> {
 
     /// Returns why the guest cannot have a snapshot; `None` if it can.
     fn snapshot_obstacle(&self) -> Option<&'static str> {
-        if self.kernel_machine != GuestMachine::X86 {
-            return Some("only guests of x86-64 have snapshots");
-        }
         if !can_keep_guests(self.collector) {
             return Some("snapshots need QEMU 10");
         }
@@ -286,8 +286,11 @@ impl ReadyGuest<'_> {
         let window = match &self.recording.simulation {
             Some(settings) => {
                 settings.write_machine(workspace.dir())?;
-                let tsc_khz = self.read_tsc_khz(&memory)?;
-                WindowOption::Simulated { settings, tsc_khz }
+                let guest = GuestClockAndMap {
+                    tsc_khz: self.read_tsc_khz(&memory)?,
+                    direct_map: self.read_direct_map(&memory)?,
+                };
+                WindowOption::Simulated { settings, guest }
             }
             None => WindowOption::Now,
         };
@@ -308,8 +311,11 @@ impl ReadyGuest<'_> {
         })
     }
 
-    /// Reads from the guest's memory how fast its time stamp counter runs.
-    fn read_tsc_khz(&self, memory: &GuestMemory) -> Result<u32, Error> {
+    /// Reads from the guest's memory how fast its time stamp counter runs; `None` for a machine without one.
+    fn read_tsc_khz(&self, memory: &GuestMemory) -> Result<Option<u32>, Error> {
+        if self.kernel_machine != GuestMachine::X86 {
+            return Ok(None);
+        }
         let unknown =
             || Error::Simulation("its kernel does not say how fast its clock runs".into());
         let at = self.tsc_khz_address.ok_or_else(unknown)?;
@@ -320,8 +326,16 @@ impl ReadyGuest<'_> {
             .map_err(|_| unknown())?;
         match u32::from_le_bytes(bytes) {
             0 => Err(unknown()),
-            khz => Ok(khz),
+            khz => Ok(Some(khz)),
         }
+    }
+
+    /// Reads from the guest's memory where its direct map has physical address 0.
+    fn read_direct_map(&self, memory: &GuestMemory) -> Result<u64, Error> {
+        let start = self.readers.read_direct_map(&map_memory(memory)?);
+        start.ok_or_else(|| {
+            Error::Simulation("its memory does not say where its direct map is".into())
+        })
     }
 
     /// Writes where the bytes of the objects lie that are in the guest's memory.
@@ -330,9 +344,8 @@ impl ReadyGuest<'_> {
         memory: &GuestMemory,
         workspace: &RecordingWorkspace,
     ) -> Result<(), Error> {
-        let unread = |error| Error::Simulation(format!("its memory cannot be read: {error}"));
-        let memory = memory.map().map_err(unread)?;
-        let map = self.moved_types.map_objects(&memory, self.recording.cpus)?;
+        let cpus = self.recording.cpus;
+        let map = self.moved_types.map_objects(&map_memory(memory)?, cpus)?;
         let path = workspace.file_path(LINES_FILE);
         fs::write(&path, map.to_string()).map_err(cannot("write", &path))?;
         Ok(())
@@ -397,7 +410,7 @@ impl ReadyGuest<'_> {
             WindowOption::Marker => "window=marker".to_owned(),
             WindowOption::Held => "window=held".to_owned(),
             WindowOption::Now => "window=now".to_owned(),
-            WindowOption::Simulated { settings, tsc_khz } => settings.plugin_options(tsc_khz),
+            WindowOption::Simulated { settings, guest } => settings.plugin_options(guest),
         };
         let options = format!("{},{window},dir=", self.plugin_options);
         path_option(options, workspace.dir())
@@ -407,6 +420,11 @@ impl ReadyGuest<'_> {
         let text = format!("no snapshot of this guest is kept: {why}");
         self.progress.warn(&text);
     }
+}
+
+fn map_memory(memory: &GuestMemory) -> Result<Mmap, Error> {
+    let unread = |error| Error::Simulation(format!("its memory cannot be read: {error}"));
+    memory.map().map_err(unread)
 }
 
 #[cfg(test)]

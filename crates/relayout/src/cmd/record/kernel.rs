@@ -160,7 +160,8 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(name) = &args.workload {
         find_workload(name)?;
     }
-    let order = args.simulation.requested_order(&args.ordered_guest())?;
+    let ordered_guest = args.ordered_guest();
+    let chosen = args.simulation.choose_simulation(&ordered_guest)?;
     let output = match args.idle.is_some() || args.simulation.rates {
         true => None,
         false => Some(
@@ -180,6 +181,9 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     };
     let debug = DebugFile::open(&files.debug)?;
     let kernel = GuestKernel::open(&files.image, &debug)?;
+    let order = args
+        .simulation
+        .requested_order(chosen, &ordered_guest, kernel.machine)?;
     let tools = GuestTools::find(kernel.machine, args.guest.qemu.as_deref(), cache.as_ref())?;
     let modules = match &files.modules {
         Some(folder) => ModuleFolder::read(folder)?,
