@@ -8,7 +8,7 @@ use std::path::Path;
 
 use relayout_machine::{
     CoherenceProtocol, DistanceTimes, KnownMachine, MachineDescription, MachineRule, MachineRules,
-    MachineTopology, RULES, TimeOrigin,
+    MachineTopology, RULES, RuleUnit, TimeOrigin,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -184,7 +184,7 @@ impl SimulatedMachineFile {
             socket_ns,
             other_socket_ns: times.other_node_ns.unwrap_or(socket_ns),
             protocol: protocol.name.to_owned(),
-            rules: BTreeMap::new(),
+            rules: measured_rules(probed)?,
             source: "relayout probe".to_owned(),
         };
         machine.description()?;
@@ -244,6 +244,24 @@ fn source_text(machine: &KnownMachine) -> String {
         }
     }
     text + "; " + machine.protocol_source
+}
+
+/// Returns the rules that `relayout probe --contend` measured. A value that a rule does not allow becomes the nearest
+/// one that it does.
+fn measured_rules(probed: &MachineFile) -> Result<BTreeMap<String, f64>, SimulatedMachineProblem> {
+    let measured = { probed.contention.iter() }.flat_map(|contention| &contention.rules);
+    let allowed = measured.map(|measured| {
+        let rule = MachineRule::from_key(&measured.rule)
+            .ok_or_else(|| SimulatedMachineProblem::UnknownRule(measured.rule.clone()))?;
+        let facts = rule.facts();
+        let value = match facts.unit {
+            RuleUnit::Count | RuleUnit::Switch => measured.value.round(),
+            RuleUnit::Nanoseconds | RuleUnit::Microseconds | RuleUnit::Factor => measured.value,
+        };
+        let value = value.clamp(facts.low, facts.high);
+        Ok::<_, SimulatedMachineProblem>((measured.rule.clone(), value))
+    });
+    allowed.collect()
 }
 
 /// Returns the protocol of the maker that a processor's name tells. An Arm processor has a number: `0x41 0xd40`.

@@ -237,6 +237,110 @@ fn one_cpu_only() {
     assert!(!place.path("cache/machine.json").exists());
 }
 
+/// Collects the estimates in a document, with the names of the fields that lead to them.
+fn collect_estimates(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(fields) if fields.contains_key("low") && fields.contains_key("value") => {
+            found.push((path.to_owned(), value.clone()));
+        }
+        Value::Object(fields) => {
+            // A core has no cores of its own that a line could stay among.
+            let is_core = fields.get("group") == Some(&"core".into());
+            for (name, field) in fields
+                .iter()
+                .filter(|(name, _)| !is_core || *name != "near_share")
+            {
+                collect_estimates(field, &format!("{path}.{name}"), found);
+            }
+        }
+        Value::Array(values) => {
+            let collect = |value| collect_estimates(value, path, found);
+            values.iter().for_each(collect);
+        }
+        _ => {}
+    }
+}
+
+/// Every result is a value within its interval, or null with a reason, whatever the machine is.
+#[test]
+fn contention_is_told_with_an_interval_or_a_reason() {
+    let place = Place::new();
+    let words = [
+        "probe",
+        "--contend",
+        "--quick",
+        "--json",
+        "-o",
+        "contended.json",
+    ];
+    let ended = place.run(&words);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+    let kept = fs::read_to_string(place.path("contended.json")).unwrap();
+    assert_eq!(kept, ended.stdout);
+    let contention = &document["contention"];
+    let unknown = document["unknown"].as_array().unwrap();
+    let what = |unknown: &Value| unknown["what"].as_str().unwrap().to_owned();
+    let mut found = Vec::new();
+    collect_estimates(contention, "contention", &mut found);
+    let (known, nulls): (Vec<_>, Vec<_>) = found
+        .iter()
+        .partition(|(_, estimate)| estimate["value"].is_f64());
+    for (path, estimate) in &known {
+        let [low, value, high] = ["low", "value", "high"].map(|end| estimate[end].as_f64());
+        assert!(
+            low.is_some() && low <= value && value <= high,
+            "{path}: {estimate}"
+        );
+    }
+    for (path, _) in &nulls {
+        let section = path.split('.').nth(1).unwrap();
+        let prefix = format!("contention.{section}");
+        let has_reason = |unknown| what(unknown).starts_with(&prefix);
+        assert!(unknown.iter().any(has_reason), "{path}: {document}");
+    }
+    let positives = contention["known_positives"].as_array().unwrap();
+    let is_concluded = !positives.is_empty() && positives.iter().all(|it| it["shows"] == true);
+    let nothing_else = unknown.iter().any(|unknown| what(unknown) == "contention");
+    assert_eq!(is_concluded, !nothing_else, "{document}");
+    let others = ["owners", "hold", "load_store", "adjacent", "rules"];
+    for section in others.map(|section| contention[section].as_array().unwrap()) {
+        assert!(is_concluded || section.is_empty(), "{document}");
+    }
+    if is_concluded {
+        let two_cpus = &contention["owners"][0];
+        assert_eq!(two_cpus["cpus"], 2, "{document}");
+        assert!(
+            contention["load_store"].as_array().unwrap().len() > 12,
+            "{document}"
+        );
+    } else {
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+    }
+}
+
+#[test]
+fn contention_takes_two_cpus() {
+    let place = Place::new();
+    let mut command = place.relayout(&["probe", "--contend", "-o", "one.json"]);
+    let ended = place.ended(one_cpu(&mut command));
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let why = "cannot be told here: one CPU only: the process may run on no other";
+    assert!(
+        ended.stderr.contains(&format!("contention {why}")),
+        "{ended:?}"
+    );
+    assert!(ended.stdout.contains(why), "{ended:?}");
+    let kept = fs::read_to_string(place.path("one.json")).unwrap();
+    let document: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(
+        document["contention"]["known_positives"],
+        Value::Array(Vec::new())
+    );
+    assert!(document["split_local_ratio"].is_null());
+    assert!(!place.path("cache/machine.json").exists());
+}
+
 /// Noisier, and it says why; no failure by itself.
 #[test]
 fn without_the_right_to_real_time_priority() {
