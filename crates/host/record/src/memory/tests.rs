@@ -6,7 +6,7 @@ use relayout_profile::RangeKind;
 
 use super::paging::{PagingLevels, PhysicalLayout};
 use super::*;
-use crate::GuestMachine;
+use crate::{Error, GuestMachine};
 use guest::{IMAGE, compile_guest, kernel, physical_memory};
 
 mod guest;
