@@ -180,8 +180,7 @@ pub fn run_crew<W: CrewWork>(
         let leader = leader.inspect_err(|_| crew.quit())?;
         let followed: io::Result<()> = followers
             .into_iter()
-            .map(|follower| follower.join().expect("a follower does not panic"))
-            .collect();
+            .try_for_each(|follower| follower.join().expect("a follower does not panic"));
         let measured = leader.join().expect("the leader does not panic");
         followed.and(measured)
     })

@@ -117,6 +117,11 @@ pub fn measure_load_store(
     Ok(costs)
 }
 
+/// Makes the visit with a gap between its load and its store.
+type VisitWithGap = fn(LoadGap) -> LineVisit;
+/// Makes the loop on words at a distance.
+type LoopAtDistance = fn(WordDistance) -> ProbeLoop;
+
 /// The visits, with their names in the document.
 fn load_store_visits() -> Vec<(LineVisit, LoadStoreCost)> {
     let named = |access: &str, between: Option<&str>, instructions| LoadStoreCost {
@@ -126,7 +131,7 @@ fn load_store_visits() -> Vec<(LineVisit, LoadStoreCost)> {
         ns: ProbeEstimate::default(),
     };
     let mut visits = vec![(LineVisit::Exchange, named("exchange", None, None))];
-    let accesses: [(&str, fn(LoadGap) -> LineVisit); 2] = [
+    let accesses: [(&str, VisitWithGap); 2] = [
         ("compare-exchange", LineVisit::LoadCompareExchange),
         ("store", LineVisit::LoadStore),
     ];
@@ -156,7 +161,7 @@ pub fn measure_adjacent(
     use WordDistance::{Apart, Buddy, Same};
     let CpuPair { cpu_a, cpu_b, .. } = pair;
     tally.step(&format!("pairs of lines, on CPU {cpu_a} and CPU {cpu_b}"));
-    let patterns: [(&str, fn(WordDistance) -> ProbeLoop); 3] = [
+    let patterns: [(&str, LoopAtDistance); 3] = [
         ("two-writers", ProbeLoop::TwoWriters),
         ("beside-shared", ProbeLoop::BesideShared),
         ("beside-read", ProbeLoop::BesideRead),
