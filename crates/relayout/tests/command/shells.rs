@@ -38,8 +38,8 @@ fn check(shell: &Terminal<'_>) {
     );
     completes(
         shell,
-        "relayout advise p t --machine geno",
-        "relayout advise p t --machine genoa-2s",
+        "relayout advise p t --machine berg",
+        "relayout advise p t --machine bergamo-2s",
     );
     completes(
         shell,
