@@ -278,7 +278,7 @@ fn what_only_machines_with_a_name_have() {
     place.refuses(
         &format!("{words} --machine genoa"),
         2,
-        "relayout: genoa is neither a file nor a machine of the table; close: genoa-2s (`relayout probe --machines` lists them)",
+        "relayout: genoa is neither a file nor a machine of the table; close: genoa-2s, genoa-88-2s (`relayout probe --machines` lists them)",
     );
     let named = json(&place, &format!("{words} --machine genoa-2s --cpus 1,8"));
     assert_eq!(named["given"]["predicted_curve"], Value::Null);
