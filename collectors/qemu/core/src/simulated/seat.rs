@@ -114,6 +114,8 @@ pub struct CpuSeat {
     pub kept: Cell<Option<OrderedAccesses>>,
     /// Where pages of the present program are.
     pub program_pages: ProgramPages,
+    /// The CPU has the page tables of the recorded program; `None` if that is not known since they changed.
+    pub executes_program: Cell<Option<bool>>,
     /// Memory into which registers are read.
     pub buffer: Cell<Option<RegisterBuffer>>,
 }

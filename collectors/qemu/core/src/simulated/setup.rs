@@ -14,6 +14,7 @@ use super::cpu_clock::CpuClocks;
 use super::instruction_costs::InstructionCosts;
 use super::keeper::{KeeperBell, set_guest};
 use super::qemu_hooks::QemuFunctions;
+use super::recorded_program::RecordedProgramSpace;
 use super::refresh::FIRST_LOOK;
 use super::seat::CpuSeat;
 use super::{NOBODY, SimulatedGuest, SimulationPhase, TurnState};
@@ -43,6 +44,8 @@ pub struct SimulationOptions {
     pub tsc_khz: u64,
     /// File in the folder of the recording that says where moved bytes lie.
     pub lines: Option<String>,
+    /// The program that is recorded; the kernel if there is none.
+    pub program: Option<RecordedProgramSpace>,
 }
 
 impl Default for SimulationOptions {
@@ -54,6 +57,7 @@ impl Default for SimulationOptions {
             length_ps: 1_000_000_000,
             tsc_khz: TSC_KHZ,
             lines: None,
+            program: None,
         }
     }
 }
@@ -76,6 +80,7 @@ impl SimulationOptions {
             "locked" => self.costs.locked = picoseconds()?,
             "pause" => self.costs.pause = picoseconds()?,
             "tsc_khz" => self.tsc_khz = value.parse().ok()?,
+            "program" => self.program = Some(RecordedProgramSpace::parse(value)?),
             "lines" if !value.contains('/') => self.lines = Some(value.to_owned()),
             _ => return None,
         }
@@ -207,6 +212,7 @@ mod tests {
             "tsc_khz=x",
             "length=1e13",
             "lines=../lines",
+            "program=1+2",
         ] {
             assert_eq!(parse(bad), None, "{bad}");
         }

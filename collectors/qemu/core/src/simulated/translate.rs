@@ -11,6 +11,7 @@ use super::decoded_instruction::{
 };
 use super::line_numbers::on_changed_pages;
 use super::operands::MemoryOperand;
+use super::recorded_program::on_space_end;
 use super::sites::{AccessSite, SiteTable};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
@@ -132,6 +133,17 @@ impl SimulatedGuest {
             }
         } else if decoded.changes_pages {
             return call_without_data(on_changed_pages);
+        } else if { self.options.program }.is_some_and(|program| program.ends_at(pc)) {
+            // SAFETY: as above; no data.
+            unsafe {
+                let none = std::ptr::null_mut();
+                api::qemu_plugin_register_vcpu_insn_exec_cb(
+                    insn,
+                    on_space_end,
+                    api::READS_REGS,
+                    none,
+                );
+            }
         }
         if decoded.effect == ProcessorEffect::Pause {
             // SAFETY: as above; the data is a number.

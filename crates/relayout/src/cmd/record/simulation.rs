@@ -1,4 +1,4 @@
-//! Options of `relayout record kernel` for guests in simulated time.
+//! Options of `relayout record` for guests in simulated time.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap_complete::ArgValueCandidates;
 use relayout_machine::MachineRule;
 use relayout_messages::{RecordingProgress, UserError};
-use relayout_record::{Error, RequestedMove, SimulationSettings};
+use relayout_record::{Error, NamedMachine, RequestedMove, SimulationSettings};
 use relayout_session::find_simulated_machine;
 
 use crate::arguments;
@@ -20,18 +20,30 @@ const DEFAULT_PLACEMENT: &str = "pack";
 /// Longest window of a guest that is to finish its work.
 const LENGTH_MAX: Duration = Duration::from_secs(100);
 
-/// Options of guests in simulated time.
+/// Options of kernels' guests in simulated time.
 #[derive(Debug, clap::Args)]
 pub struct SimulationArgs {
     /// Order the accesses as a machine in simulated time does, or as the host that records [default: simulated
     /// for --workload, where the guest has a snapshot; else host]
     #[arg(long, value_name = "ORDER")]
     order: Option<AccessOrder>,
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
+    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache; may be given more
+    /// than once
+    #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
+    moves: Vec<RequestedMove>,
+}
+
+/// Machine in whose simulated time a guest executes, and its window.
+#[derive(Debug, clap::Args)]
+pub struct MachineArgs {
     /// Execute the guest in the simulated time of this machine: its CPUs wait for cache lines as they would
     /// there. `relayout probe --machines` lists names; a FILE is one that `relayout probe -o` or `relayout probe
     /// --machines NAME -o` wrote. Line latencies only: no core, no caches' size [default: sapphire-rapids-2s]
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::machines))]
-    machine: Option<PathBuf>,
+    pub machine: Option<PathBuf>,
     /// Give a rule of the machine another value; may be given more than once. `relayout probe --rules` lists them
     /// with their ranges
     #[arg(
@@ -48,16 +60,60 @@ pub struct SimulationArgs {
     #[arg(long, value_name = "TIME", value_parser = arguments::simulated_time)]
     simulate: Option<Duration>,
     /// Write no profile, and print operations a second, and where CPUs stand still
-    #[arg(long, conflicts_with_all = ["output", "repeat", "idle"])]
+    #[arg(long, conflicts_with_all = ["output", "repeat"])]
     pub rates: bool,
-    /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
-    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache; may be given more
-    /// than once
-    #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
-    moves: Vec<RequestedMove>,
     /// Print the rates as JSON
     #[arg(long, requires = "rates")]
     pub json: bool,
+}
+
+impl MachineArgs {
+    /// Returns the first option that only guests in simulated time have.
+    pub fn first_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--machine", self.machine.is_some()),
+            ("--rule", !self.rule.is_empty()),
+            ("--placement", self.placement.is_some()),
+            ("--simulate", self.simulate.is_some()),
+            ("--rates", self.rates),
+        ];
+        given
+            .into_iter()
+            .find_map(|(name, is_given)| is_given.then_some(name))
+    }
+
+    /// Returns the machine with its rules.
+    ///
+    /// # Errors
+    /// There is no such machine, or its file is none.
+    fn find_machine(&self) -> Result<NamedMachine, UserError> {
+        let machine = self.machine.as_deref().unwrap_or(DEFAULT_MACHINE.as_ref());
+        find_simulated_machine(machine, &self.rule)
+    }
+
+    /// Places `cpus` CPUs on the machine.
+    ///
+    /// # Errors
+    /// There is no such placement, or no room for so many CPUs.
+    fn place(&self, machine: NamedMachine, cpus: u16) -> Result<SimulationSettings, Error> {
+        let placement = self.placement.as_deref().unwrap_or(DEFAULT_PLACEMENT);
+        let mut settings = SimulationSettings::new(machine, placement, cpus)?;
+        if let Some(length) = self.simulate {
+            settings.length = length;
+        }
+        Ok(settings)
+    }
+
+    /// Returns the simulation of a program on `cpus` CPUs, which is recorded from the beginning of its window.
+    ///
+    /// # Errors
+    /// There is no such machine or placement, its file is none, or it has no room.
+    pub fn program_simulation(&self, cpus: u16) -> Result<SimulationSettings, UserError> {
+        Ok(SimulationSettings {
+            warm_up: Duration::ZERO,
+            ..self.place(self.find_machine()?, cpus)?
+        })
+    }
 }
 
 /// Origin of the order of accesses.
@@ -121,7 +177,7 @@ impl SimulationArgs {
     pub fn requested_order(&self, guest: &OrderedGuest) -> Result<RequestedOrder, UserError> {
         let option = match self.order {
             Some(AccessOrder::Simulated) => Some("--order simulated"),
-            _ => self.simulation_option(),
+            _ => self.machine.first_option(),
         };
         let host_option = match self.order {
             Some(AccessOrder::Host) => Some("--order host"),
@@ -139,41 +195,21 @@ impl SimulationArgs {
             (None, None) if guest.runs_program => return Ok(RequestedOrder::default()),
             (_, None) => {}
         }
-        let machine = self.machine.as_deref().unwrap_or(DEFAULT_MACHINE.as_ref());
-        let machine = find_simulated_machine(machine, &self.rule)?;
-        let placement = self.placement.as_deref().unwrap_or(DEFAULT_PLACEMENT);
-        let mut settings = match SimulationSettings::new(machine, placement, guest.cpus) {
+        let machine = self.machine.find_machine()?;
+        let mut settings = match self.machine.place(machine, guest.cpus) {
             Ok(settings) => settings,
             Err(_) if option.is_none() => return Ok(RequestedOrder::default()),
             Err(error) => return Err(error.into()),
         };
-        match self.simulate {
-            Some(length) => settings.length = length,
-            None if guest.has_end => {
-                // All of the work is recorded.
-                settings.length = LENGTH_MAX;
-                settings.warm_up = Duration::ZERO;
-            }
-            None => {}
+        if self.machine.simulate.is_none() && guest.has_end {
+            // All of the work is recorded.
+            settings.length = LENGTH_MAX;
+            settings.warm_up = Duration::ZERO;
         }
         settings.moves.clone_from(&self.moves);
         Ok(RequestedOrder {
             simulation: RefCell::new(Some(settings)),
             is_default: option.is_none(),
         })
-    }
-
-    /// Returns the first option that only simulated guests have.
-    fn simulation_option(&self) -> Option<&'static str> {
-        let given = [
-            ("--machine", self.machine.is_some()),
-            ("--rule", !self.rule.is_empty()),
-            ("--placement", self.placement.is_some()),
-            ("--simulate", self.simulate.is_some()),
-            ("--rates", self.rates),
-        ];
-        given
-            .into_iter()
-            .find_map(|(name, is_given)| is_given.then_some(name))
     }
 }
