@@ -135,6 +135,7 @@ impl ThreadLocalBlock {
 mod tests {
     use super::*;
 
+    #[cfg(target_arch = "x86_64")]
     thread_local! {
         static OWN: std::cell::Cell<u64> = const { std::cell::Cell::new(0x5245_4c41_594f_5554) };
     }
@@ -152,10 +153,15 @@ mod tests {
         let code = places_of_this_program as fn() as usize as u64;
         assert!((place.start..place.end).contains(&code), "{place:x?}");
         assert_eq!(ImagePlace::find(&bytes, 0x40_0000, 0x7000), None);
+    }
 
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn storage_of_this_thread() {
+        let path = std::env::current_exe().expect("this test is a file");
+        let bytes = std::fs::read(path).expect("readable");
         let pointer: u64;
         // SAFETY: reads the thread pointer, which its own word holds.
-        #[cfg(target_arch = "x86_64")]
         unsafe {
             std::arch::asm!("mov {}, fs:0", out(reg) pointer);
         }

@@ -183,12 +183,7 @@ fn record_boot(
     let collector = &tools.collector;
     let files = RecordingWorkspace::create()?;
     let folder = &recording.module_folder;
-    let mut packed = match &recording.work {
-        GuestWork::Program(work) => {
-            PackedProgram::pack(work, kernel.machine, recording.memory_bytes)?
-        }
-        GuestWork::Workload(_) => PackedProgram::without_program(recording.memory_bytes),
-    };
+    let mut packed = pack_work(recording, kernel.machine)?;
     let disk_plan = DiskPlan::make(&mut packed.files, kernel, &recording.modules, folder)?;
     let wanted = disk_plan.add_modules(&recording.modules);
     let modules = ModulesToLoad::find(&wanted, folder, &kernel.release)?;
@@ -204,10 +199,7 @@ fn record_boot(
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
     }
-    let processes = match recording.code {
-        RecordedCode::Kernel => None,
-        RecordedCode::Program => Some(find_processes(kernel)?),
-    };
+    let processes = find_processes(recording.code, kernel)?;
     let guest = ReadyGuest {
         recording,
         kernel_machine: kernel.machine,
@@ -254,9 +246,24 @@ fn record_boot(
     }
 }
 
-/// Finds what tells a program in the guest from others.
-fn find_processes(kernel: &GuestKernel<'_>) -> Result<ProcessReader, Error> {
-    ProcessReader::find(kernel).map_err(|missing| Error::NotAKernel {
+fn pack_work(recording: &KernelRecording, machine: GuestMachine) -> Result<PackedProgram, Error> {
+    let memory_bytes = recording.memory_bytes;
+    match &recording.work {
+        GuestWork::Program(work) => PackedProgram::pack(work, machine, memory_bytes),
+        GuestWork::Workload(_) => Ok(PackedProgram::without_program(memory_bytes)),
+    }
+}
+
+/// Returns what tells a program in the guest from others; `None` if the kernel is recorded.
+fn find_processes(
+    code: RecordedCode,
+    kernel: &GuestKernel<'_>,
+) -> Result<Option<ProcessReader>, Error> {
+    if code == RecordedCode::Kernel {
+        return Ok(None);
+    }
+    let found = ProcessReader::find(kernel).map(Some);
+    found.map_err(|missing| Error::NotAKernel {
         path: kernel.debug_path.clone(),
         missing,
     })

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use relayout_profile::{Profile, ProfileMeta, RecordedProcess, RecordedRun, RecordingSetting};
 
-use super::assemble::{GuestFiles, RecordedWindow, kernel_outcome};
+use super::assemble::{GuestFiles, RecordedWindow, TIME_OVER, kernel_outcome};
 use super::program_modules::{loaded_modules, program_ranges};
 use super::{KernelRecording, RecordingOutcome};
 use crate::guest_program::ProgramWork;
@@ -103,7 +103,7 @@ fn program_run(
     run: RecordedRun,
     problem: Option<&Error>,
 ) -> RecordedRun {
-    let is_time_over = run.ended == super::assemble::TIME_OVER;
+    let is_time_over = run.ended == TIME_OVER;
     let ended = match (problem, process.life) {
         (Some(error), _) => error.first_line(),
         (None, ProcessLife::Ended(_)) => "the program ended".to_owned(),

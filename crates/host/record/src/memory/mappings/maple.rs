@@ -150,3 +150,92 @@ fn is_node(root: u64) -> bool {
 fn is_node_pointer(entry: u64) -> bool {
     entry > RESERVED_MAX
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::paging::{PagingLevels, PhysicalLayout};
+
+    /// Address of the image, which is mapped without page tables.
+    const IMAGE: u64 = 0xffff_ffff_8000_0000;
+    const AREAS: MapleAreas = MapleAreas {
+        root: 8,
+        range: NodeForm {
+            pivots: 8,
+            slots: 128,
+            slot_count: 16,
+        },
+        range_with_gaps: NodeForm {
+            pivots: 8,
+            slots: 80,
+            slot_count: 10,
+        },
+    };
+
+    fn areas(words: &[(u64, u64)]) -> Vec<u64> {
+        let mut bytes = vec![0u8; 0x4000];
+        for &(at, word) in words {
+            bytes[at as usize..][..8].copy_from_slice(&word.to_le_bytes());
+        }
+        let layout = PhysicalLayout::for_q35(bytes.len() as u64);
+        let memory = GuestMemory::new_x86(&bytes, IMAGE, layout, PagingLevels::Four);
+        let mut areas = AREAS.areas(&memory, IMAGE);
+        areas.sort_unstable();
+        areas
+    }
+
+    fn node(at: u64, kind: u64) -> u64 {
+        (IMAGE + at) | (kind << KIND_AT) | NODE_TAG
+    }
+
+    #[test]
+    fn entries_of_former_times_do_not_count() {
+        let (first, second, gone) = (IMAGE + 0x2000, IMAGE + 0x2100, IMAGE + 0x2200);
+        let leaf = [
+            (0x8, node(0x1000, LEAF)),
+            // Nothing up to 0xfff, an area up to 0x1fff, nothing up to 0x4fff, an area up to 0x5fff, and nothing behind.
+            (0x1008, 0xfff),
+            (0x1010, 0x1fff),
+            (0x1018, 0x4fff),
+            (0x1020, 0x5fff),
+            (0x1028, 0),
+            (0x1088, first),
+            (0x1098, second),
+            (0x10a8, gone),
+        ];
+        assert_eq!(areas(&leaf), [first, second]);
+    }
+
+    #[test]
+    fn nodes_lead_to_nodes() {
+        let (first, second, beyond) = (IMAGE + 0x2000, IMAGE + 0x2100, IMAGE + 0x2200);
+        let tree = [
+            (0x8, node(0x1000, RANGE_WITH_GAPS)),
+            (0x1008, 0x4fff),
+            (0x1010, 0),
+            (0x1050, node(0x1100, LEAF)),
+            (0x1058, node(0x1200, LEAF)),
+            (0x1108, 0x1fff),
+            (0x1110, 0x4fff),
+            (0x1118, 0x6fff),
+            (0x1180, first),
+            (0x1190, beyond),
+            (0x1208, 0x6fff),
+            (0x1210, 0),
+            (0x1280, second),
+        ];
+        assert_eq!(areas(&tree), [first, second]);
+    }
+
+    #[test]
+    fn broken_trees_end() {
+        assert_eq!(areas(&[]), []);
+        assert_eq!(areas(&[(0x8, node(0x3ff8, LEAF))]), []);
+        let endless: Vec<_> = (0..10)
+            .map(|slot| (0x1050 + 8 * slot, node(0x1000, RANGE_WITH_GAPS)))
+            .chain((1..10).map(|pivot| (0x1000 + 8 * pivot, pivot)))
+            .chain([(0x8, node(0x1000, RANGE_WITH_GAPS))])
+            .collect();
+        assert_eq!(areas(&endless), []);
+    }
+}
