@@ -133,7 +133,11 @@ impl SimulatedGuest {
             }
         } else if decoded.changes_pages {
             return call_without_data(on_changed_pages);
-        } else if { self.options.program }.is_some_and(|program| program.ends_at(pc)) {
+        } else if self
+            .options
+            .program
+            .is_some_and(|program| program.ends_at(pc))
+        {
             // SAFETY: as above; no data.
             unsafe {
                 let none = std::ptr::null_mut();
