@@ -1,50 +1,107 @@
 #!/usr/bin/env python3
-"""Holds simulated gains against published ones. Each row is a change of a layout whose gain was published with machine, benchmark and
-figures, and which moves members of a slab cache's objects, so that the kernel as it is can be executed with both layouts, from one
-snapshot and with the same seeds. Prints Markdown: rates and gain, simulated beside published, and the gain with each rule of the
-machine at both ends of its range. No rule was chosen by these rows.
+"""Holds simulated gains against published ones.
 
-    benches/published.py --work DIR [--seeds 3] [--simulate 1ms] [--rules] [ROW...]
+Each row is a change of a layout whose gain was published with machine, benchmark and figures. The kernel as it is executes with both
+layouts, from one snapshot and with the same seeds: members are said to lie elsewhere. Prints Markdown. No rule was chosen by these
+rows.
 
-Without --rules only the expected values are used. The rates of each run stay in DIR and are not made again: give another DIR for
-another build. The first line names the set of rules by a digest of `relayout probe --rules --json`.
+    benches/published.py --work DIR [--seeds 3] [--simulate TIME] [ROW...]     rates and gain, simulated beside published
+    benches/published.py --work DIR --rules [ROW...]          also the gain with each rule at both ends of its range
+    benches/published.py --work DIR --draws 20 [ROW...]       also intervals: all rules drawn from their ranges, and the score
+    benches/published.py --work DIR --candidates              the rows of struct file with rules that could explain them
+    benches/published.py --work DIR --ledger docs/ledger-of-predictions.md     also appends a line for each row
+    benches/published.py --digest                             prints the digest of the rules that the ledger names
+
+A drawn set of rules and its seed execute both layouts, so that an interval is that of the ratio. Seeds with the expected rules tell
+how precise a figure is, not how sure. The rates of each run stay in DIR and are not made again: give another DIR for another build.
 """
 import argparse
 import dataclasses
+import datetime
 import hashlib
 import json
+import math
+import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
 
-RELAYOUT = pathlib.Path(__file__).resolve().parent.parent / "target/release/relayout"
-MACHINE = "sapphire-rapids-2s"
+RELAYOUT = os.environ.get("RELAYOUT") or pathlib.Path(__file__).resolve().parent.parent / "target/release/relayout"
 # Least difference from the expected gain that is told.
 EFFECT_MIN = 0.02
+# Part of the draws that an interval leaves out.
+LEFT_OUT = 0.1
+FILE_MOVES = ("filp:file.f_op,f_inode,f_path=own-line",)
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
+    # Row of the published gain in the table that tests and fits are taken from: G10. None: a control.
+    published: str | None
     workload: str
+    machine: str
     cpus: int
     # CPUs of the published run on the machine, whose threads are numbered core by core: `pack` fills the first socket.
     placement: str
-    # The published layout, by the members that leave the line.
+    # Bytes that lie elsewhere in the published layout.
     moves: tuple
-    rates: tuple
-    gain: str
+    gain: float
+    # Millions a second, today and then.
+    rates: tuple = ()
+    # Bytes that lie elsewhere before, where the kernel has the published layout already.
+    moves_before: tuple = ()
+    kernel: str | None = None
+    # Rows by which a rule may be chosen; all others only test.
+    is_fit: bool = False
+    # CPUs wait for a lock.
+    is_locked: bool = False
+    simulate: str = "1ms"
+    memory: str = "512M"
 
 
+SPR = "sapphire-rapids-2s"
+# The change added four bytes before it, so that `count` and `owner` came onto one line.
+MMAP_LOCK_MOVES = ("mm_struct.mmap_lock=128",)
 ROWS = {
-    "dentry": Row("stat-one", 20, "pack", ("dentry.d_lockref=own-line",), (5.04, 7.84), "1.56"),
-    "file, near": Row("syscall", 16, "pack", ("filp:file.f_op,f_inode,f_path=own-line",), (5.77, 8.24), "1.43, 1.35"),
+    "dentry": Row("G10", "stat-one", SPR, 20, "pack", ("dentry.d_lockref=own-line",), 1.556, (5.04, 7.84)),
+    "file, near": Row("G6a", "syscall", SPR, 16, "pack", FILE_MOVES, 1.427, (5.77, 8.24), is_fit=True),
     "file, far": Row(
-        "syscall", 16, "0,1,2,3,16,17,18,19,63,64,65,66,72,73,74,75", ("filp:file.f_op,f_inode,f_path=own-line",),
-        (5.79, 5.80), "1.00",
+        "G6b", "syscall", SPR, 16, "0,1,2,3,16,17,18,19,63,64,65,66,72,73,74,75", FILE_MOVES, 1.002, (5.79, 5.80), is_fit=True
     ),
-    "null: dentry.d_subdirs": Row("stat-one", 20, "pack", ("dentry.d_subdirs=own-line",), (), "1"),
-    "null: file.f_version": Row("syscall", 16, "pack", ("filp:file.f_version=own-line",), (), "1"),
+    "mmap_lock, Ice Lake": Row(
+        "G2a", "mmap1", "ice-lake-6336y-2s", 48, "pack", MMAP_LOCK_MOVES, 0.908, kernel="5.10", is_locked=True, simulate="25ms"
+    ),
+    "mmap_lock, Cascade Lake": Row(
+        "G2b", "mmap1", "cascade-lake-6238m-2s", 44, "pack", MMAP_LOCK_MOVES, 1.037, kernel="5.10", is_locked=True, simulate="25ms"
+    ),
+    "osq node, no guard": Row(
+        "G5", "fcopy", "cascade-lake-6248-2s", 80, "pack", ("osq_node:optimistic_spin_node.cpu=own-line",), 1.19, is_locked=True,
+        simulate="20ms",
+    ),
+    "pcpu_chunk": Row(
+        "G1", "execl-own", SPR, 64, "pack", (), 1.24, moves_before=("pcpu_chunk.base_addr=56",), kernel="newest", is_locked=True,
+        simulate="20ms", memory="2G",
+    ),
+    "null: dentry.d_subdirs": Row(None, "stat-one", SPR, 20, "pack", ("dentry.d_subdirs=own-line",), 1.0),
+    "null: file.f_version": Row(None, "syscall", SPR, 16, "pack", ("filp:file.f_version=own-line",), 1.0),
+}
+
+# Sets of rules that could explain both rows of struct file. What is not named has its expected value.
+FIRST_COME = ("near-first=0",)
+PLAIN_LOADS = ("second-load-waits=0", "load-before-store=12.4")
+CANDIDATES = {
+    "first come, first served": (*FIRST_COME, *PLAIN_LOADS),
+    "near first": PLAIN_LOADS,
+    "a queue for each socket": ("socket-queues=1", *PLAIN_LOADS),
+    "an owner keeps a line from another socket": ("far-tenure=300", *FIRST_COME, *PLAIN_LOADS),
+    "it uses a lost line for longer": ("hold-after-loss=0.8", *FIRST_COME, *PLAIN_LOADS),
+    "clean reads keep the home busy": ("clean-read-occupation=40", *FIRST_COME, *PLAIN_LOADS),
+    "a load fetches for a later store": (*FIRST_COME, "second-load-waits=0"),
+    "so it does, and a second load waits": FIRST_COME,
+    "the same, a queue for each socket": ("socket-queues=1",),
+    "the same, near first (expected)": (),
 }
 
 
@@ -55,16 +112,10 @@ def run(words):
     return done.stdout
 
 
-def rate(options, row, moves, rule, seed):
-    """Operations a second, in millions."""
-    words = ["record", "kernel", "-q", "--rates", "--json", "--workload", row.workload, "--machine", MACHINE]
-    words += ["--memory", "512M", "--cpus", row.cpus, "--placement", row.placement, "--simulate", options.simulate]
-    words += ["--seed", seed]
-    for move in moves:
-        words += ["--move", move]
-    if rule:
-        words += ["--rule", rule]
-    kept = options.work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
+def rate(work, words, memory="512M"):
+    """Operations a second, in millions, of `record kernel --rates` with these words."""
+    words = ["record", "kernel", "-q", "--rates", "--json", "--memory", memory, *words]
+    kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
     if not kept.exists():
         kept.write_text(run(words))
     rates = json.loads(kept.read_text())
@@ -73,46 +124,169 @@ def rate(options, row, moves, rule, seed):
     return rates["operations_per_second"] / 1e6
 
 
-def rates_of(options, row, rule=None):
-    """Rates with today's layout and with the published one, and the median of their ratio over the seeds."""
-    seeds = range(1, options.seeds + 1)
-    today = [rate(options, row, (), rule, seed) for seed in seeds]
-    then = [rate(options, row, row.moves, rule, seed) for seed in seeds]
-    gain = statistics.median(after / before for before, after in zip(today, then))
-    return statistics.median(today), statistics.median(then), gain
+def words_of(options, row, moves, rules, seed):
+    words = ["--workload", row.workload, "--machine", row.machine, "--cpus", row.cpus, "--placement", row.placement]
+    words += ["--simulate", options.simulate or row.simulate, "--seed", seed]
+    words += ["--kernel", row.kernel] if row.kernel else []
+    words += [word for move in moves for word in ("--move", move)]
+    return words + [word for rule in rules for word in ("--rule", rule)]
 
 
-def print_effects(options, name, row, gain, rules):
+def both_rates(options, row, rules, seed):
+    sides = (row.moves_before, row.moves)
+    return [rate(options.work, words_of(options, row, moves, rules, seed), row.memory) for moves in sides]
+
+
+def ratio(before, after):
+    # A window in which nothing was done has no gain.
+    return after / before if before > 0 else math.nan
+
+
+def gain_over_seeds(before, after):
+    """Medians of both rates, and of their ratio, over the seeds."""
+    gain = statistics.median(ratio(*pair) for pair in zip(before, after))
+    return statistics.median(before), statistics.median(after), gain
+
+
+def rates_of(options, row, rules=()):
+    pairs = [both_rates(options, row, rules, seed) for seed in range(1, options.seeds + 1)]
+    return gain_over_seeds(*zip(*pairs))
+
+
+def effects(rules, gain, gain_with):
+    """Rules that change a gain by EFFECT_MIN or more at an end of their range, and the gains there."""
     for rule in rules:
-        gains = [rates_of(options, row, f"{rule['key']}={rule[end]}")[2] for end in ("low", "high")]
+        gains = [gain_with(f"{rule['key']}={rule[end]}") for end in ("low", "high")]
         if max(abs(other - gain) for other in gains) >= EFFECT_MIN:
-            print(f"| {name} | {rule['key']} | {rule['low']:g}: {gains[0]:.2f} | {rule['high']:g}: {gains[1]:.2f} |", flush=True)
+            yield rule, gains
+
+
+def read_rules():
+    """The machine's rules, and a digest that tells sets of rules apart."""
+    rules = json.loads(run(["probe", "--rules", "--json"]))["rules"]
+    text = "\n".join(f"{rule['key']} {rule['expected']} {rule['low']} {rule['high']}" for rule in rules)
+    return rules, hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def draw_rules(rules, draws):
+    """Sets of rules. Each rule's values are spread over its range: one in each of as many equal parts as there are sets."""
+    source = random.Random(1)
+    columns = []
+    for rule in rules:
+        parts = source.sample(range(draws), draws)
+        values = [rule["low"] + (rule["high"] - rule["low"]) * (part + source.random()) / draws for part in parts]
+        if rule["unit"] in ("a whole number", "a switch"):
+            values = [round(value) for value in values]
+        columns.append([f"{rule['key']}={value:.6g}" for value in values])
+    return list(zip(*columns))
+
+
+def interval_of(gains):
+    """Bounds that leave out `LEFT_OUT` of the gains, half of it at each end."""
+    ordered = sorted(gains)
+    out = round(len(ordered) * LEFT_OUT / 2)
+    return ordered[out], ordered[-1 - out]
+
+
+def verdict(low, high):
+    return "unclear" if low < 1 < high else "better" if low >= 1 else "worse"
+
+
+def interval_score(low, high, published):
+    """Gneiting and Raftery (2007), equation 43, for logarithms of gains: width, and what lies outside costs 2/LEFT_OUT."""
+    low, high, at = (math.log(value) for value in (low, high, published))
+    return high - low + 2 / LEFT_OUT * (max(low - at, 0) + max(at - high, 0))
+
+
+def print_gains(options, names):
+    print("| row | simulated, M/s | published, M/s | gain, simulated | published | ln of their ratio | always 1.00 |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    gains = {}
+    for name in names:
+        row = ROWS[name]
+        before, after, gains[name] = rates_of(options, row)
+        published = " to ".join(f"{value:.2f}" for value in row.rates) or "-"
+        error, baseline = math.log(gains[name] / row.gain), math.log(1 / row.gain)
+        print(
+            f"| {name} | {before:.2f} to {after:.2f} | {published} | {gains[name]:.2f} | {row.gain:.2f} | {error:+.2f} | {baseline:+.2f} |",
+            flush=True,
+        )
+    return gains
+
+
+def print_effects(options, gains, rules):
+    print(f"\nRules that change a gain by {EFFECT_MIN} or more at an end of their range:\n")
+    print("| row | rule | gain at its low end | gain at its high end |\n| --- | --- | ---: | ---: |")
+    for name, gain in gains.items():
+        for rule, (low, high) in effects(rules, gain, lambda rule: rates_of(options, ROWS[name], (rule,))[2]):
+            print(f"| {name} | {rule['key']} | {rule['low']:g}: {low:.2f} | {rule['high']:g}: {high:.2f} |", flush=True)
+
+
+def print_intervals(options, names, rules):
+    drawn = draw_rules(rules, options.draws)
+    print(f"\nAll rules drawn from their ranges, {options.draws} sets:\n")
+    print("| row | median | 90% of the draws | verdict | published | within | score |\n| --- | ---: | --- | --- | ---: | --- | ---: |")
+    for name in names:
+        row = ROWS[name]
+        gains = [ratio(*both_rates(options, row, rules, seed)) for seed, rules in enumerate(drawn, 1)]
+        gains = [gain for gain in gains if not math.isnan(gain)]
+        low, high = interval_of(gains)
+        within = "yes" if low - 0.005 <= row.gain <= high + 0.005 else "no"
+        print(
+            f"| {name} | {statistics.median(gains):.2f} | {low:.2f} to {high:.2f} | {verdict(low, high)} | {row.gain:.2f} | {within} "
+            f"| {interval_score(low, high, row.gain):.2f} |",
+            flush=True,
+        )
+
+
+def print_candidates(options):
+    print("\n| rules | near: today | then | gain | far: today | then | gain |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    near, far = ROWS["file, near"], ROWS["file, far"]
+    figures = [f"{row.rates[0]:.2f} | {row.rates[1]:.2f} | {row.gain:.2f}" for row in (near, far)]
+    print(f"| published | {' | '.join(figures)} |")
+    for name, rules in CANDIDATES.items():
+        figures = ["{:.2f} | {:.2f} | {:.2f}".format(*rates_of(options, row, rules)) for row in (near, far)]
+        said = f": {', '.join(f'`{rule}`' for rule in rules)}" if rules else ""
+        print(f"| {name}{said} | {' | '.join(figures)} |", flush=True)
+
+
+def append_to_ledger(options, gains, digest):
+    today = datetime.date.today()
+    with options.ledger.open("a") as ledger:
+        for name, gain in gains.items():
+            row = ROWS[name]
+            kind = "null" if row.published is None else "fit" if row.is_fit else "test"
+            error = math.log(gain / row.gain)
+            ledger.write(f"| {today} | {digest} | {name} | {kind} | {gain:.3f} | {row.gain:.3f} | {error:+.3f} |\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("published"))
+    parser.add_argument("--digest", action="store_true")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--simulate", default="1ms")
+    parser.add_argument("--simulate", help="length of all windows; else each row has its own")
     parser.add_argument("--rules", action="store_true")
+    parser.add_argument("--draws", type=int)
+    parser.add_argument("--candidates", action="store_true")
+    parser.add_argument("--ledger", type=pathlib.Path)
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS])
     options = parser.parse_args()
+    rules, digest = read_rules()
+    if options.digest:
+        return print(digest)
     options.work.mkdir(parents=True, exist_ok=True)
-    text = run(["probe", "--rules", "--json"])
-    print(f"Rules {hashlib.sha256(text.encode()).hexdigest()[:12]}, {MACHINE}, {options.simulate}, {options.seeds} seeds.\n")
-    print("| row | simulated, M/s | published, M/s | gain, simulated | published |")
-    print("| --- | ---: | ---: | ---: | ---: |")
-    gains = {}
-    for name in options.rows or ROWS:
-        row = ROWS[name]
-        today, then, gains[name] = rates_of(options, row)
-        published = " to ".join(f"{value:.2f}" for value in row.rates) or "-"
-        print(f"| {name} | {today:.2f} to {then:.2f} | {published} | {gains[name]:.2f} | {row.gain} |", flush=True)
+    print(f"Rules {digest}, {options.seeds} seeds.\n")
+    if options.candidates:
+        return print_candidates(options)
+    names = options.rows or list(ROWS)
+    gains = print_gains(options, names)
     if options.rules:
-        print(f"\nRules that change a gain by {EFFECT_MIN} or more at an end of their range:\n")
-        print("| row | rule | gain at its low end | gain at its high end |\n| --- | --- | ---: | ---: |")
-        for name, gain in gains.items():
-            print_effects(options, name, ROWS[name], gain, json.loads(text)["rules"])
+        print_effects(options, gains, rules)
+    if options.draws:
+        print_intervals(options, names, rules)
+    if options.ledger:
+        append_to_ledger(options, gains, digest)
 
 
 if __name__ == "__main__":

@@ -19,11 +19,12 @@
 #define WINDOWS_MAX 6000u
 #define WINDOWS_KEPT_MIN 5u
 #define CPU_SHARE_MIN 0.97
-#define THREADS_MAX 64u
+#define THREADS_MAX 1024u
 #define BATCH 256ul
 /* Times the operations that a thread does at most while others are not done. */
 #define WAIT_FACTOR 20
-#define START_NS 2000000ull
+/* From the beginning of a recorder's window to that of the first window here. */
+#define START_NS 50000ull
 /* Times that a word is handed over and back. */
 #define HAND_OVERS 4000ul
 /* Windows at the beginning that never count: caches, page faults, frequency. */
@@ -54,6 +55,8 @@ struct options {
 	unsigned long iterations;
 	unsigned int threads;
 	bool pin, fifo, json, objects;
+	/* CPUs of the threads, in their order; NULL for those of this process, by number. */
+	const char *cpus;
 };
 
 unsigned int mix;
@@ -62,6 +65,12 @@ unsigned int idle_work;
 static struct options options = { .seconds = 1.0, .pin = true };
 static unsigned int windows_wanted;
 static uint64_t started_ns;
+
+/* Written before the threads begin; not after. */
+static struct {
+	unsigned int running;
+	bool open;
+} start __attribute__((aligned(256)));
 
 /* Written when threads have done their part; not before. */
 static struct {
@@ -185,6 +194,24 @@ static bool is_over(struct thread *self, unsigned int window)
 	       self->worker.operations >= WAIT_FACTOR * options.iterations;
 }
 
+/* Threads begin at one moment, and the window of a recorder opens when all of them have their CPUs. */
+static void begin_together(const struct thread *self)
+{
+	pthread_barrier_wait(&ready);
+	__atomic_add_fetch(&start.running, 1, __ATOMIC_ACQ_REL);
+	if (self->worker.index == 0) {
+		while (__atomic_load_n(&start.running, __ATOMIC_ACQUIRE) < options.threads)
+			cpu_relax();
+		MARK(START);
+		started_ns = clock_ns(CLOCK_MONOTONIC) + START_NS;
+		__atomic_store_n(&start.open, true, __ATOMIC_RELEASE);
+	}
+	while (!__atomic_load_n(&start.open, __ATOMIC_ACQUIRE))
+		cpu_relax();
+	while (clock_ns(CLOCK_MONOTONIC) < started_ns)
+		;
+}
+
 static void *run(void *argument)
 {
 	struct thread *self = argument;
@@ -192,9 +219,7 @@ static void *run(void *argument)
 	uint64_t wall, cpu;
 
 	pin(self);
-	pthread_barrier_wait(&ready);
-	while (clock_ns(CLOCK_MONOTONIC) < started_ns)
-		;
+	begin_together(self);
 	wall = started_ns;
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	while (!is_over(self, window)) {
@@ -257,12 +282,26 @@ static double throughput(const struct thread *self, const bool *kept, double *sc
 	return count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
 }
 
+/* Threads are A to Z, and after these 26, 27, ... */
+static void report_thread(unsigned int index, double mops)
+{
+	char name[16] = { (char)('A' + index) };
+
+	if (index > 'Z' - 'A')
+		snprintf(name, sizeof(name), "%u", index);
+	if (options.json)
+		printf("%s{\"name\": \"%s\", \"mops\": %.4f}", index ? ", " : "", name, mops);
+	else
+		printf("thread %s: %.4f Mops/s\n", name, mops);
+}
+
 static int report(struct thread *threads)
 {
 	bool *kept = calloc(windows_wanted, sizeof(*kept));
 	double *scratch = calloc(windows_wanted, sizeof(*scratch));
 	unsigned int count = 0, taken = windows_wanted - WARM_UP;
 	const char *mix_name = program.mixes ? program.mixes[mix] : "";
+	double sum = 0;
 
 	for (unsigned int i = WARM_UP; i < windows_wanted; i++)
 		count += kept[i] = ran(threads, i);
@@ -273,22 +312,22 @@ static int report(struct thread *threads)
 			program.name, count, taken);
 		return EXIT_NOISY;
 	}
-	if (options.json) {
+	if (options.json)
 		printf("{\"case\": \"%s\", \"layout\": \"" LAYOUT "\", \"mix\": \"%s\", "
 		       "\"windows\": %u, \"kept\": %u, \"fifo\": %s, \"threads\": [",
 		       program.name, mix_name, taken, count, threads[0].fifo ? "true" : "false");
-		for (unsigned int i = 0; i < options.threads; i++)
-			printf("%s{\"name\": \"%c\", \"mops\": %.4f}", i ? ", " : "", 'A' + i,
-			       throughput(&threads[i], kept, scratch));
-		printf("]}\n");
-	} else {
+	else
 		printf("%s, %s layout%s%s, %u of %u windows of 10 ms count%s\n", program.name, LAYOUT,
 		       *mix_name ? ", " : "", mix_name, count, taken,
 		       threads[0].fifo ? ", real-time priority" : "");
-		for (unsigned int i = 0; i < options.threads; i++)
-			printf("thread %c: %.4f Mops/s\n", 'A' + i,
-			       throughput(&threads[i], kept, scratch));
+	for (unsigned int i = 0; i < options.threads; i++) {
+		double mops = throughput(&threads[i], kept, scratch);
+
+		sum += mops;
+		report_thread(i, mops);
 	}
+	if (options.json)
+		printf("], \"mops\": %.4f}\n", sum);
 	free(kept);
 	free(scratch);
 	return 0;
@@ -310,6 +349,7 @@ static void usage(FILE *out)
 		fprintf(out, "\n");
 	}
 	fprintf(out, "  --fifo           real-time priority, if permitted\n"
+		     "  --cpus LIST      the CPUs of the threads, in their order: 0,2,4\n"
 		     "  --no-pin         let the system choose the CPUs\n"
 		     "  --apart NS       count only where handing a word to the next CPU takes so long\n"
 		     "  --json           print JSON\n"
@@ -347,7 +387,7 @@ static int parse(int argc, char **argv)
 		{ "seconds", 1, NULL, 's' },  { "iterations", 1, NULL, 'i' }, { "threads", 1, NULL, 't' },
 		{ "work", 1, NULL, 'w' },     { "mix", 1, NULL, 'm' },	      { "fifo", 0, NULL, 'f' },
 		{ "no-pin", 0, NULL, 'n' },   { "json", 0, NULL, 'j' },	      { "layout", 0, NULL, 'l' },
-		{ "objects", 0, NULL, 'o' },  { "apart", 1, NULL, 'a' },
+		{ "objects", 0, NULL, 'o' },  { "apart", 1, NULL, 'a' },      { "cpus", 1, NULL, 'c' },
 		{ "help", 0, NULL, 'h' },	      { NULL, 0, NULL, 0 },
 	};
 	unsigned long number;
@@ -371,6 +411,7 @@ static int parse(int argc, char **argv)
 			break;
 		case 't':
 			if (!whole(optarg, THREADS_MAX, &number) || number < program.threads_min ||
+			    (program.threads_max && number > program.threads_max) ||
 			    (program.threads_multiple && number % program.threads_multiple))
 				return 1 + wrong("threads", optarg);
 			options.threads = (unsigned int)number;
@@ -383,6 +424,9 @@ static int parse(int argc, char **argv)
 		case 'm':
 			if (!find_mix(optarg))
 				return 1 + wrong("mix", optarg);
+			break;
+		case 'c':
+			options.cpus = optarg;
 			break;
 		case 'f':
 			options.fifo = true;
@@ -416,12 +460,34 @@ static int parse(int argc, char **argv)
 	return 0;
 }
 
-/* Each thread gets the next CPU that this process may use. */
-static void choose_cpus(struct thread *threads)
+/* The CPUs of --cpus, one for each thread. */
+static bool take_cpus(struct thread *threads, const cpu_set_t *allowed)
+{
+	const char *at = options.cpus;
+
+	for (unsigned int i = 0; i < options.threads; i++) {
+		char *end;
+		unsigned long cpu = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : CPU_SETSIZE;
+
+		if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, allowed) || (*end != ',' && *end != '\0'))
+			return false;
+		threads[i].cpu = (int)cpu;
+		at = *end == ',' ? end + 1 : end;
+	}
+	return *at == '\0';
+}
+
+/* Each thread gets its CPU of --cpus, or the next one that this process may use. */
+static bool choose_cpus(struct thread *threads)
 {
 	cpu_set_t allowed;
 	int cpu = -1, known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
 
+	/* Threads that wait for each other on one CPU would hold it up for good. */
+	if (!known || (unsigned int)CPU_COUNT(&allowed) < options.threads)
+		options.fifo = false;
+	if (options.cpus)
+		return known && take_cpus(threads, &allowed);
 	for (unsigned int i = 0; i < options.threads; i++) {
 		threads[i].cpu = -1;
 		if (!known || !options.pin)
@@ -431,9 +497,7 @@ static void choose_cpus(struct thread *threads)
 		while (!CPU_ISSET(cpu, &allowed));
 		threads[i].cpu = cpu;
 	}
-	/* Threads that wait for each other on one CPU would hold it up for good. */
-	if (!known || (unsigned int)CPU_COUNT(&allowed) < options.threads)
-		options.fifo = false;
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -448,12 +512,13 @@ int main(int argc, char **argv)
 	threads = slab_alloc(options.threads * sizeof(*threads));
 	results = calloc(options.threads, sizeof(*results));
 	program.setup(options.threads);
-	choose_cpus(threads);
+	if (!choose_cpus(threads))
+		return wrong("cpus", options.cpus);
 	if (!are_apart(threads)) {
 		fprintf(stderr, "%s: CPUs are nearer than --apart says\n", program.name);
 		return EXIT_NOISY;
 	}
-	pthread_barrier_init(&ready, NULL, options.threads + 1);
+	pthread_barrier_init(&ready, NULL, options.threads);
 	for (unsigned int i = 0; i < options.threads; i++) {
 		threads[i].worker.index = i;
 		threads[i].role = program.role(i);
@@ -468,13 +533,11 @@ int main(int argc, char **argv)
 			return EXIT_NOISY;
 		}
 	}
-	/* Soon, so that all are awake by then, and none runs before the others. */
-	started_ns = clock_ns(CLOCK_MONOTONIC) + START_NS;
-	pthread_barrier_wait(&ready);
 	for (unsigned int i = 0; i < options.threads; i++) {
 		pthread_join(threads[i].handle, NULL);
 		results[i] = threads[i].worker;
 	}
+	MARK(STOP);
 	if (!program.check(results, options.threads))
 		return EXIT_WRONG;
 	if (!are_apart(threads)) {

@@ -18,6 +18,17 @@
 #define NAME_OBJECT(at, bytes, type) print_object(at, bytes, type)
 #endif
 
+/* Marks the window and operations for the recorder of a guest (collectors/guest/marker.h), if its header is there. */
+#if defined(__has_include)
+#if __has_include("marker.h")
+#include "marker.h"
+#define MARK(name) MARKER(MARKER_##name)
+#endif
+#endif
+#ifndef MARK
+#define MARK(name) ((void)0)
+#endif
+
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
 
@@ -51,8 +62,8 @@ struct program {
 	const char *name;
 	/* Access mixes, the default first, ended by NULL; NULL if there is only one. */
 	const char *const *mixes;
-	/* Fewest threads; the number must be a multiple of `threads_multiple` if that is not 0. */
-	unsigned int threads_min, threads_multiple;
+	/* Fewest and most threads, 0 for any; the number must be a multiple of `threads_multiple` if that is not 0. */
+	unsigned int threads_min, threads_max, threads_multiple;
 	void (*setup)(unsigned int threads);
 	struct role (*role)(unsigned int index);
 	/* Whether the results are right; says what is wrong. */

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "execl.h"
 
+#include "files.h"
 #include "marker.h"
 #include "spawn.h"
 #include "workloads.h"
@@ -15,6 +16,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WORKERS = 2, ITERATIONS, DONE, BOARD_FD };
@@ -40,6 +43,52 @@ static int execl_setup(struct worker *worker)
         if (spawn_true(run->program) < 0)
             return -1;
     return 0;
+}
+
+// The worker's own copy of this executable.
+static int own_program(const struct worker *worker, char path[PATH_MAX])
+{
+    return run_path(worker->run, path, "execl.%" PRIu32, worker->index);
+}
+
+static int copy_program(const char *from, const char *to)
+{
+    int source = open(from, O_RDONLY | O_CLOEXEC);
+    if (source < 0)
+        return failure("open(%s)", from);
+    struct stat status;
+    if (fstat(source, &status) < 0)
+        return failure("fstat(%s)", from);
+    int copy = file_create(to, 0);
+    if (copy < 0)
+        return -1;
+    for (off_t done = 0; done < status.st_size;) {
+        if (sendfile(copy, source, &done, (size_t)(status.st_size - done)) <= 0)
+            return failure("sendfile to %s", to);
+    }
+    if (fchmod(copy, 0700) < 0)
+        return failure("fchmod(%s)", to);
+    // A file that is open for writing cannot be executed.
+    close(copy);
+    close(source);
+    return 0;
+}
+
+static int execl_own_setup(struct worker *worker)
+{
+    char path[PATH_MAX];
+    if (own_program(worker, path) < 0 || copy_program(worker->run->program, path) < 0)
+        return -1;
+    return execl_setup(worker);
+}
+
+static int execl_own_operate_all(struct worker *worker)
+{
+    const struct run *run = worker->run;
+    char path[PATH_MAX];
+    if (own_program(worker, path) < 0)
+        return -1;
+    return execl_next(path, run->threads, run->iterations, 0, run->board_fd);
 }
 
 static int execl_operate_all(struct worker *worker)
@@ -78,4 +127,15 @@ const struct workload execl_workload = {
     .sharing = SHARING_PROCESSES,
     .setup = execl_setup,
     .operate_all = execl_operate_all,
+};
+
+// The lock of one file's mappings does not hide what is behind it.
+const struct workload execl_own_workload = {
+    .name = "execl-own",
+    .summary = "execl, with an executable file of its own for each process",
+    .operation = "one exec",
+    .iterations = 160,
+    .sharing = SHARING_PROCESSES,
+    .setup = execl_own_setup,
+    .operate_all = execl_own_operate_all,
 };

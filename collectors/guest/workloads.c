@@ -4,10 +4,10 @@
 #include <string.h>
 
 const struct workload *const workloads[] = {
-    &execl_workload,       &fcopy_workload, &forkexec_workload, &locks_workload,
-    &mmap1_workload,       &mntns_workload, &open_close_workload,
-    &page_fault2_workload, &pipe_workload,  &sock_workload,     &stat_workload,
-    &stat_one_workload,    &syscall_workload, &tlb_workload,   &tmpfs_workload,
+    &execl_workload,       &execl_own_workload, &fcopy_workload, &forkexec_workload,
+    &locks_workload,       &mmap1_workload,     &mntns_workload, &open_close_workload,
+    &page_fault2_workload, &pipe_workload,      &sock_workload,  &stat_workload,
+    &stat_one_workload,    &syscall_workload,   &tlb_workload,   &tmpfs_workload,
     NULL,
 };
 

@@ -7,6 +7,7 @@
 #include "workload.h"
 
 extern const struct workload execl_workload;
+extern const struct workload execl_own_workload;
 extern const struct workload fcopy_workload;
 extern const struct workload forkexec_workload;
 extern const struct workload locks_workload;

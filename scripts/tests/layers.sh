@@ -21,7 +21,7 @@ relayout-perf-data:
 relayout-profile: relayout-messages relayout-perf-data relayout-shadow relayout-temporary
 relayout-resolve: relayout-layout relayout-messages relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
-relayout-timed: relayout-profile relayout-statistics
+relayout-timed: relayout-machine relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-messages relayout-profile relayout-statistics relayout-timed
 relayout-advice: relayout-check relayout-contend relayout-layout relayout-messages relayout-patch relayout-profile relayout-resolve relayout-search relayout-timed relayout-verify
 relayout-session: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-messages relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-timed relayout-toolchain

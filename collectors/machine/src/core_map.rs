@@ -16,6 +16,9 @@ pub(crate) struct CoreMap {
     same_cluster: Vec<CpuSet>,
     /// Cores of the same socket, by core.
     same_socket: Vec<CpuSet>,
+    /// Socket of each core.
+    socket_of: Vec<u32>,
+    sockets: u32,
 }
 
 impl CoreMap {
@@ -45,6 +48,10 @@ impl CoreMap {
             core_of,
             same_cluster: sets(&|core| topology.cluster_of(core)),
             same_socket: sets(&|core| topology.socket_of(core)),
+            socket_of: { cores.iter() }
+                .map(|&core| topology.socket_of(core))
+                .collect(),
+            sockets: topology.sockets,
             cpus,
         }
     }
@@ -57,6 +64,11 @@ impl CoreMap {
     /// Returns the CPUs of a core.
     pub(crate) fn cpus_of(&self, core: usize) -> &CpuSet {
         &self.cpus[core]
+    }
+
+    /// Returns the turn of the socket of core `to` after that of core `from`, whose own turn is the last.
+    pub(crate) fn socket_turn(&self, from: usize, to: usize) -> u32 {
+        (self.socket_of[to] + self.sockets - 1 - self.socket_of[from]) % self.sockets
     }
 
     pub(crate) fn distance(&self, from: usize, to: usize) -> CpuDistance {

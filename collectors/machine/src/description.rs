@@ -199,7 +199,7 @@ mod tests {
     use alloc::string::ToString;
 
     use super::{DescriptionProblem, MachineDescription};
-    use crate::machines::MACHINES;
+    use crate::machines::{MACHINES, find_machine};
     use crate::rules::{MachineRule, MachineRules};
 
     fn table() -> impl Iterator<Item = MachineDescription> {
@@ -218,7 +218,9 @@ mod tests {
 
     #[test]
     fn refusals_name_line_field_or_rule() {
-        let text = table().next().unwrap().to_string();
+        let topology = find_machine("cascade-lake-2s").expect("known").topology;
+        let rules = MachineRules::default();
+        let text = MachineDescription { topology, rules }.to_string();
         let problem = |text: &str| MachineDescription::parse(text).unwrap_err().to_string();
         let check = |further: &str, expect: &str| {
             assert_eq!(problem(&(text.clone() + further)), expect);

@@ -49,7 +49,7 @@ pub use counts::{
 pub use cpu_set::CpuSet;
 pub use description::{DescriptionProblem, MachineDescription};
 pub use machine::{MachineSetup, SimulatedMachine};
-pub use machines::{KnownMachine, MACHINES, find_machine};
+pub use machines::{KnownMachine, KnownTime, KnownTimes, MACHINES, TimeOrigin, find_machine};
 pub use placement::{CpuPlacement, PlacementError};
 pub use protocol::{CleanSupplier, CoherenceProtocol, CopyState, ReadEffect};
 pub use request::{CpuTurn, LineAccess, LineAnswer, LineNumber, LineRequest, LineUse};

@@ -1,198 +1,137 @@
-//! Machines by name, with published times to move a line.
+//! Machines by name, with times to move a line that others published.
 //!
 //! All times are half of a round trip between two CPUs that exchange a word in turn with compare-and-exchange, so one
 //! move of a modified line. Times of one source are medians over the pairs of physical cores, computed from its
 //! matrix. The line lies in memory of the socket that both CPUs are on.
 
-use crate::protocol::CoherenceProtocol;
-use crate::topology::{DistanceTimes, MachineTopology};
+mod table;
 
-/// A machine whose times were published.
+use crate::protocol::CoherenceProtocol;
+use crate::topology::{CpuDistance, DistanceTimes, MachineTopology};
+
+pub use self::table::MACHINES;
+
+/// A machine by name.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct KnownMachine {
     /// Name by which users ask for it.
     pub key: &'static str,
     /// Processor.
     pub processor: &'static str,
-    /// Cores, times to move a line, and protocol.
+    /// Cores, expected times to move a line, and protocol.
     pub topology: MachineTopology,
-    /// Publication of the times, and the assumptions about the rest.
+    /// Ranges and origins of the times.
+    pub times: KnownTimes,
+    /// Publications of the times, and the assumptions about the rest.
     pub source: &'static str,
     /// Origin of the protocol.
     pub protocol_source: &'static str,
 }
 
-/// Protocol and its origin.
-type KnownProtocol = (CoherenceProtocol, &'static str);
+/// Times to move a modified line between two cores, as far as they are known.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct KnownTimes {
+    /// Between cores of one cluster.
+    pub cluster: KnownTime,
+    /// Between clusters of one socket. A socket that is one cluster has the cluster's time.
+    pub socket: KnownTime,
+    /// Between sockets. A machine of one socket has the socket's time.
+    pub other_socket: KnownTime,
+}
 
-const INTEL: KnownProtocol = (
-    CoherenceProtocol::MESIF,
-    "Intel 64 and IA-32 Architectures Optimization Reference Manual: MESIF",
-);
-const AMD: KnownProtocol = (
-    CoherenceProtocol::MOESI,
-    "AMD64 Architecture Programmer's Manual, volume 2, 7.3: MOESI",
-);
-const ARM: KnownProtocol = (
-    CoherenceProtocol::MOESI,
-    "AMBA CHI has states for modified lines that are shared (SD); that this processor uses them is assumed",
-);
+/// A time to move a line, in nanoseconds, and the range that it is drawn from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct KnownTime {
+    /// Expected time.
+    pub expected_ns: f64,
+    /// Shortest time.
+    pub low_ns: f64,
+    /// Longest time.
+    pub high_ns: f64,
+    /// Origin of the three.
+    pub origin: TimeOrigin,
+}
 
-const fn machine(
-    key: &'static str,
-    processor: &'static str,
-    [sockets, cores, cluster_cores, threads]: [u32; 4],
-    [cluster, socket, other_socket]: [f64; 3],
-    (protocol, protocol_source): KnownProtocol,
-    source: &'static str,
-) -> KnownMachine {
-    KnownMachine {
-        key,
-        processor,
-        topology: MachineTopology {
-            sockets,
-            cores,
-            cluster_cores,
-            threads,
-            times: DistanceTimes {
-                cluster,
-                socket,
-                other_socket,
-            },
-            protocol,
-        },
-        source,
-        protocol_source,
+/// Origin of a time to move a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimeOrigin {
+    /// Published for this processor. Nine of ten pairs of its cores lie within the range.
+    Published,
+    /// Published for processors of the same design with other numbers of cores. The range is a tenth wider on both
+    /// sides than theirs.
+    Relative,
+    /// Not published. The source says what the range follows from.
+    Assumed,
+}
+
+impl TimeOrigin {
+    /// Returns the origin in one word: `published`, `relative` or `assumed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Relative => "relative",
+            Self::Assumed => "assumed",
+        }
     }
 }
 
-const NVIENNOT: &str = "github.com/nviennot/core-to-core-latency, 96a943ac, 2023-01-17";
-const KCORES: &str = "github.com/KCORES/core-to-core-latency-plus, 264ea0a1, 2024-10-07";
+impl KnownTimes {
+    /// Returns the expected times.
+    pub const fn expected(&self) -> DistanceTimes {
+        DistanceTimes {
+            cluster: self.cluster.expected_ns,
+            socket: self.socket.expected_ns,
+            other_socket: self.other_socket.expected_ns,
+        }
+    }
+}
 
-/// All machines of the table. A socket that is one cluster has one time for both, and a machine of one socket has no
-/// other to wait for.
-pub static MACHINES: [KnownMachine; 15] = [
-    machine(
-        "cascade-lake-2s",
-        "Intel Xeon Platinum 8275CL",
-        [2, 24, 24, 2],
-        [46.6, 46.6, 134.0],
-        INTEL,
-        NVIENNOT,
-    ),
-    machine(
-        "ice-lake-2s",
-        "Intel Xeon Platinum 8375C",
-        [2, 32, 32, 2],
-        [51.3, 51.3, 107.8],
-        INTEL,
-        NVIENNOT,
-    ),
-    machine(
-        "ice-lake-8360y-2s",
-        "Intel Xeon Platinum 8360Y",
-        [2, 36, 36, 2],
-        [49.8, 49.8, 113.1],
-        INTEL,
-        KCORES,
-    ),
-    machine(
-        "sapphire-rapids-2s",
-        "Intel Sapphire Rapids",
-        [2, 56, 56, 2],
-        [59.0, 59.0, 138.0],
-        INTEL,
-        "chipsandcheese.com, 2023-11-07, averages; the number of cores is not stated, 56 is assumed",
-    ),
-    machine(
-        "sapphire-rapids-1s",
-        "Intel Xeon W9-3475X",
-        [1, 36, 36, 2],
-        [55.3, 55.3, 55.3],
-        INTEL,
-        KCORES,
-    ),
-    machine(
-        "rome-2s",
-        "AMD EPYC 7742",
-        [2, 64, 4, 2],
-        [25.4, 131.9, 265.6],
-        AMD,
-        NVIENNOT,
-    ),
-    machine(
-        "milan-2s",
-        "AMD EPYC 7R13",
-        [2, 48, 8, 2],
-        [22.7, 107.6, 197.1],
-        AMD,
-        NVIENNOT,
-    ),
-    machine(
-        "milan-7763-2s",
-        "AMD EPYC 7763",
-        [2, 64, 8, 2],
-        [25.5, 114.6, 301.2],
-        AMD,
-        KCORES,
-    ),
-    machine(
-        "milan-x-1s",
-        "AMD EPYC 7773X",
-        [1, 64, 8, 2],
-        [26.2, 116.5, 116.5],
-        AMD,
-        NVIENNOT,
-    ),
-    machine(
-        "genoa-2s",
-        "AMD EPYC 9654",
-        [2, 96, 8, 2],
-        [27.1, 99.3, 191.6],
-        AMD,
-        KCORES,
-    ),
-    machine(
-        "bergamo-2s",
-        "AMD EPYC 9754",
-        [2, 128, 8, 2],
-        [32.6, 109.7, 203.6],
-        AMD,
-        KCORES,
-    ),
-    machine(
-        "turin-2s",
-        "AMD EPYC 9575F",
-        [2, 64, 8, 2],
-        [45.0, 150.0, 260.0],
-        AMD,
-        "chipsandcheese.com, 2024-10-11, about",
-    ),
-    machine(
-        "graviton3-1s",
-        "AWS Graviton 3",
-        [1, 64, 64, 1],
-        [46.4, 46.4, 46.4],
-        ARM,
-        NVIENNOT,
-    ),
-    machine(
-        "graviton4-2s",
-        "AWS Graviton 4",
-        [2, 96, 96, 1],
-        [45.0, 45.0, 138.6],
-        ARM,
-        "chipsandcheese.com, 2024-07-22; the middle of 30 to 60 within a socket",
-    ),
-    machine(
-        "kunpeng-920-1s",
-        "HiSilicon Kunpeng 920-6426",
-        [1, 64, 32, 1],
-        [35.7, 80.5, 80.5],
-        ARM,
-        NVIENNOT,
-    ),
-];
+impl KnownMachine {
+    /// Returns the times of all distances that the machine has, nearest first.
+    ///
+    /// ```
+    /// use relayout_machine::{CpuDistance, find_machine};
+    ///
+    /// let desktop = find_machine("ryzen-7950x-1s").expect("it is in the table");
+    /// let distances: Vec<CpuDistance> = desktop.distances().map(|(distance, _)| distance).collect();
+    /// assert_eq!(distances, [CpuDistance::SameCluster, CpuDistance::SameSocket]);
+    /// ```
+    pub fn distances(&self) -> impl Iterator<Item = (CpuDistance, &KnownTime)> {
+        let topology = &self.topology;
+        let distances = [
+            (CpuDistance::SameCluster, &self.times.cluster, true),
+            (
+                CpuDistance::SameSocket,
+                &self.times.socket,
+                topology.cluster_cores < topology.cores,
+            ),
+            (
+                CpuDistance::OtherSocket,
+                &self.times.other_socket,
+                topology.sockets > 1,
+            ),
+        ];
+        let existing = distances.into_iter().filter(|(.., exists)| *exists);
+        existing.map(|(distance, time, _)| (distance, time))
+    }
+
+    /// Returns the shortest and the longest time of any distance, as factors of the expected one.
+    ///
+    /// ```
+    /// let haswell = relayout_machine::find_machine("haswell-4s").expect("it is in the table");
+    /// let [low, high] = haswell.time_factors();
+    /// assert!(low < 0.75 && high > 1.6);
+    /// ```
+    pub fn time_factors(&self) -> [f64; 2] {
+        let factors = self.distances().map(|(_, time)| {
+            let expected = time.expected_ns;
+            [time.low_ns / expected, time.high_ns / expected]
+        });
+        factors.fold([1.0, 1.0], |[low, high], [shortest, longest]| {
+            [low.min(shortest), high.max(longest)]
+        })
+    }
+}
 
 /// Returns the machine of the table with this name.
 ///
@@ -204,9 +143,51 @@ pub fn find_machine(key: &str) -> Option<&'static KnownMachine> {
     MACHINES.iter().find(|machine| machine.key == key)
 }
 
+/// Protocol and its origin.
+type KnownProtocol = (CoherenceProtocol, &'static str);
+
+const fn machine(
+    key: &'static str,
+    processor: &'static str,
+    [sockets, cores, cluster_cores, threads]: [u32; 4],
+    [cluster, socket, other_socket]: [KnownTime; 3],
+    (protocol, protocol_source): KnownProtocol,
+    source: &'static str,
+) -> KnownMachine {
+    let times = KnownTimes {
+        cluster,
+        socket,
+        other_socket,
+    };
+    KnownMachine {
+        key,
+        processor,
+        topology: MachineTopology {
+            sockets,
+            cores,
+            cluster_cores,
+            threads,
+            times: times.expected(),
+            protocol,
+        },
+        times,
+        source,
+        protocol_source,
+    }
+}
+
+const fn time(origin: TimeOrigin, [low_ns, expected_ns, high_ns]: [f64; 3]) -> KnownTime {
+    KnownTime {
+        expected_ns,
+        low_ns,
+        high_ns,
+        origin,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::MACHINES;
+    use super::{KnownTimes, MACHINES, TimeOrigin};
 
     #[test]
     fn nearer_cpus_take_no_longer() {
@@ -229,6 +210,48 @@ mod tests {
     fn names_are_unique() {
         for (at, machine) in MACHINES.iter().enumerate() {
             assert!(MACHINES[..at].iter().all(|other| other.key != machine.key));
+        }
+    }
+
+    #[test]
+    fn expected_times_lie_within_their_ranges() {
+        for machine in &MACHINES {
+            let KnownTimes {
+                cluster,
+                socket,
+                other_socket,
+            } = machine.times;
+            for time in [cluster, socket, other_socket] {
+                let is_ordered = time.low_ns < time.expected_ns && time.expected_ns < time.high_ns;
+                assert!(is_ordered && time.low_ns > 0.0, "{}", machine.key);
+            }
+            assert_eq!(machine.topology.times, machine.times.expected());
+        }
+    }
+
+    #[test]
+    fn distances_that_a_machine_does_not_have_repeat_a_nearer_one() {
+        for machine in &MACHINES {
+            let (topology, times) = (&machine.topology, &machine.times);
+            if topology.cluster_cores == topology.cores {
+                assert_eq!(times.socket, times.cluster, "{}", machine.key);
+            }
+            if topology.sockets == 1 {
+                assert_eq!(times.other_socket, times.socket, "{}", machine.key);
+            }
+        }
+    }
+
+    #[test]
+    fn sources_name_what_is_not_published() {
+        for machine in &MACHINES {
+            let has = |origin| machine.distances().any(|(_, time)| time.origin == origin);
+            let check = |origin, word: &str| {
+                let is_said = !has(origin) || machine.source.contains(word);
+                assert!(is_said, "{}: {}", machine.key, machine.source);
+            };
+            check(TimeOrigin::Relative, "relative");
+            check(TimeOrigin::Assumed, "not published");
         }
     }
 }

@@ -19,6 +19,9 @@ pub enum MachineRule {
     StoresInFlight,
     /// Time of code that a CPU executes while a load waits.
     LoadOverlap,
+    /// A second load of a line that is on its way waits until it is there, so that the code behind it is not hidden: it
+    /// uses what it loads, as the first one may not.
+    SecondLoadWaits,
     /// Time between a load and a store to its line up to which the load fetches the line for both.
     LoadBeforeStore,
     /// Time between two pauses up to which the loads between them are those of a poll, which fetch for loads only.
@@ -26,6 +29,11 @@ pub enum MachineRule {
     /// Times that a request is passed over at most by later ones from nearer to the line. With 0, the first that came is
     /// served first.
     NearFirst,
+    /// Each socket has a queue of its own, of which the first request waits at the line's home; the home serves the sockets
+    /// in turn. Replaces [`MachineRule::NearFirst`].
+    SocketQueues,
+    /// Time for which an owner keeps a line before it goes to another socket.
+    FarTenure,
     /// A load that misses also requests the other line of its pair of 128 bytes.
     AdjacentLine,
     /// Longest sleep of a CPU that executes a pause instruction.
@@ -126,7 +134,7 @@ use MachineRule as Rule;
 use RuleUnit::{Count, Factor, Microseconds, Nanoseconds, Switch};
 
 /// All rules, in the order of [`MachineRule`].
-pub static RULES: [RuleFacts; 20] = [
+pub static RULES: [RuleFacts; 23] = [
     facts(
         Rule::TransferTime,
         "transfer-time",
@@ -192,12 +200,22 @@ pub static RULES: [RuleFacts; 20] = [
         "docs/many-cpus.md: half of a window of 224 to 512 instructions",
     ),
     facts(
+        Rule::SecondLoadWaits,
+        "second-load-waits",
+        "a second load of a line on its way waits for it",
+        Switch,
+        [1.0, 0.0, 1.0, 0.0],
+        "chosen by the published rates of struct file on near CPUs (docs/predicted-and-published.md); whether later code needs \
+         the loaded value is not followed",
+    ),
+    facts(
         Rule::LoadBeforeStore,
         "load-before-store",
         "a load fetches the line for a store close behind",
         Nanoseconds,
-        [12.4, 0.0, 12.4, 0.0],
-        "docs/many-cpus.md: 32 instructions and an atomic one; a loop on Zen 3 says so, noisily",
+        [20.0, 0.0, 40.0, 0.0],
+        "chosen by the published rates of struct file on near CPUs, which any value from 15 gives \
+         (docs/predicted-and-published.md); at most what a window of instructions covers, which is not published",
     ),
     facts(
         Rule::PollInterval,
@@ -212,8 +230,26 @@ pub static RULES: [RuleFacts; 20] = [
         "near-first",
         "how often near requests pass over a far one",
         Count,
-        [0.0, 0.0, 8.0, 0.0],
-        "assumed: published schedules (PACT 2019) show neither order clearly",
+        [6.0, 0.0, 8.0, 0.0],
+        "chosen by the published rate of struct file on CPUs of both sockets, which 5 to 8 give \
+         (docs/predicted-and-published.md); Intel orders a move within a socket there, up to an unpublished bound \
+         (docs/arbitration.md)",
+    ),
+    facts(
+        Rule::SocketQueues,
+        "socket-queues",
+        "the home serves sockets in turn, one request of each",
+        Switch,
+        [0.0, 0.0, 1.0, 0.0],
+        "assumed: a home that sees one request of each socket at a time (docs/arbitration.md)",
+    ),
+    facts(
+        Rule::FarTenure,
+        "far-tenure",
+        "time for which an owner keeps a line from another socket",
+        Nanoseconds,
+        [0.0, 0.0, 300.0, 0.0],
+        "assumed: up to twice the time to another socket; nobody has published it",
     ),
     facts(
         Rule::AdjacentLine,

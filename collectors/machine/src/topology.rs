@@ -23,6 +23,16 @@ impl CpuDistance {
         Self::SameSocket,
         Self::OtherSocket,
     ];
+
+    /// Returns the name as machine files have it: `core`, `cluster`, `socket` or `other_socket`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SameCore => "core",
+            Self::SameCluster => "cluster",
+            Self::SameSocket => "socket",
+            Self::OtherSocket => "other_socket",
+        }
+    }
 }
 
 /// Times in nanoseconds to move a modified line between two cores.

@@ -110,13 +110,13 @@ impl WaitQueue {
         queue.last = place;
     }
 
-    /// Removes the request that is served next: the nearest by `distance`, and of equally near ones the first. A
-    /// request that was passed over `passed_over_max` times already comes before all others; with 0 that is the first.
-    pub(crate) fn pop<D: Ord>(
+    /// Removes the request that is served next: the one with the least `rank`, and of equal ones the first. A request
+    /// that was passed over `passed_over_max` times already comes before all others; with 0 that is the first.
+    pub(crate) fn pop<R: Ord>(
         &mut self,
         queue: &mut LineQueue,
         passed_over_max: u32,
-        distance: impl Fn(&WaitingRequest) -> D,
+        rank: impl Fn(&WaitingRequest) -> R,
     ) -> Option<WaitingRequest> {
         if queue.is_empty() {
             return None;
@@ -126,12 +126,12 @@ impl WaitQueue {
         // Later requests were passed over no more often than the first.
         let first = &self.nodes[queue.first as usize].request;
         if first.passed_over < passed_over_max {
-            let mut nearest = distance(first);
+            let mut least = rank(first);
             while place != NONE {
                 let node = &self.nodes[place as usize];
-                let node_distance = distance(&node.request);
-                if node_distance < nearest {
-                    (chosen, chosen_before, nearest) = (place, before, node_distance);
+                let node_rank = rank(&node.request);
+                if node_rank < least {
+                    (chosen, chosen_before, least) = (place, before, node_rank);
                 }
                 (before, place) = (place, node.next);
             }

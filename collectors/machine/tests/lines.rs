@@ -125,12 +125,9 @@ fn requests_are_served_in_their_order() {
     assert_eq!(line.wait_ps, (90 * 21 + 7 * 100) * NS);
 }
 
-/// CPUs 0, 1, 2 and 3 of one socket and CPU 4 of the other add to a line; returns the share of CPU 4.
-fn share_of_far_cpu(passed_over: f64) -> f64 {
-    let rules = exact_with(&[
-        (MachineRule::NearFirst, passed_over),
-        (MachineRule::HoldAfterLoss, 0.0),
-    ]);
+/// CPUs 0, 1, 2 and 3 of one socket and CPU 4 of the other add to a line; returns the share of CPU 4 with a rule.
+fn share_of_far_cpu(rule: MachineRule, value: f64) -> f64 {
+    let rules = exact_with(&[(rule, value), (MachineRule::HoldAfterLoss, 0.0)]);
     let mut has_code = [false; 5];
     let run = GuestRun::new(setup(layered(), rules, 5), 1_000_000, |cpu, _, _| {
         has_code[cpu] = !has_code[cpu];
@@ -145,10 +142,16 @@ fn share_of_far_cpu(passed_over: f64) -> f64 {
 
 #[test]
 fn near_requests_pass_over_far_ones_a_bounded_number_of_times() {
-    let first_come = share_of_far_cpu(0.0);
+    let first_come = share_of_far_cpu(MachineRule::NearFirst, 0.0);
     assert!((0.19..0.21).contains(&first_come), "{first_come}");
-    let near_first = share_of_far_cpu(8.0);
+    let near_first = share_of_far_cpu(MachineRule::NearFirst, 8.0);
     assert!((0.06..0.12).contains(&near_first), "{near_first}");
+}
+
+#[test]
+fn sockets_with_queues_are_served_in_turn() {
+    let share = share_of_far_cpu(MachineRule::SocketQueues, 1.0);
+    assert!((0.45..0.51).contains(&share), "{share}");
 }
 
 #[test]

@@ -47,6 +47,10 @@ fn observe(rule: MachineRule, rules: MachineRules) -> u64 {
             last_ns(two(rules), &script, 1)
         }
         Rule::LoadOverlap => last_ns(two(rules), &[first, at(1000, 1, LINE, Load)], 1),
+        Rule::SecondLoadWaits => {
+            let loads = [at(1000, 1, LINE, Load), at(0, 1, LINE, Load)];
+            last_ns(two(rules), &[&[first], &loads[..]].concat(), 1)
+        }
         Rule::LoadBeforeStore => {
             let script = load_and_add(&[]);
             last_ns(two(rules), &script, 1) - 10_000
@@ -61,6 +65,20 @@ fn observe(rule: MachineRule, rules: MachineRules) -> u64 {
             ];
             last_ns(setup(layered(), rules, 8), &script, 4)
         }
+        Rule::SocketQueues => {
+            let script = [
+                first,
+                at(1000, 1, LINE, Atomic),
+                at(1010, 2, LINE, Atomic),
+                at(1020, 4, LINE, Atomic),
+            ];
+            last_ns(setup(layered(), rules, 8), &script, 4)
+        }
+        Rule::FarTenure => last_ns(
+            setup(layered(), rules, 8),
+            &[first, at(1000, 4, LINE, Atomic)],
+            4,
+        ),
         _ => observe_turns(rule, rules),
     }
 }
@@ -206,11 +224,15 @@ fn each_rule_holds_and_can_be_switched_off() {
             Rule::HoldAfterLoss => [1030, 1150],
             Rule::StoresInFlight => [1100, 1000],
             Rule::LoadOverlap => [1050, 1100],
+            Rule::SecondLoadWaits => [1100, 1050],
             // The load has executed after 50 ns.
             Rule::LoadBeforeStore => [100, 175],
             Rule::PollInterval => [8, 1],
             // Socket 0 to 1 takes 200 ns: from CPU 1 at 1040, or from CPU 2 at 1140.
             Rule::NearFirst => [1340, 1240],
+            // CPU 4 before CPU 2, which came first.
+            Rule::SocketQueues => [1240, 1340],
+            Rule::FarTenure => [1500, 1200],
             Rule::AdjacentLine => [2075, 2000],
             Rule::PauseLimit => [6000, 1000],
             Rule::WakeUp | Rule::InterruptLatency => [2500, 1000],

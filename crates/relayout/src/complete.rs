@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap_complete::CompletionCandidate;
 use relayout_files::CacheFolder;
+use relayout_machine::{KnownMachine, MACHINES};
 use relayout_session::show::RUNNING_KERNEL;
 use relayout_session::type_names_of;
-use relayout_timed::MACHINES;
 use relayout_workflows::suite::SuiteRequest;
 
 use crate::cmd::suite::{FILE_DEFAULT, FOLDER_EXTENSION};
@@ -28,7 +28,7 @@ pub fn kernels() -> Vec<CompletionCandidate> {
 
 /// Machines that gains are predicted for.
 pub fn machines() -> Vec<CompletionCandidate> {
-    let candidate = |machine: &relayout_timed::PublishedMachine| {
+    let candidate = |machine: &KnownMachine| {
         CompletionCandidate::new(machine.key).help(Some(machine.processor.into()))
     };
     MACHINES.iter().map(candidate).collect()

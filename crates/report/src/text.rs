@@ -3,6 +3,7 @@
 pub mod advise;
 pub mod check;
 pub mod compare;
+mod contention;
 pub mod diff;
 pub mod doctor;
 pub mod explain;

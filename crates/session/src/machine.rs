@@ -7,11 +7,11 @@ use std::path::Path;
 
 use relayout_advice::ProbedMachine;
 use relayout_contend::throughput::{LineHabit, MachineCosts};
+use relayout_machine::MACHINES;
 use relayout_probe::{AccessCost, MachineFile, load_machine_file};
 
 use relayout_layout::suggestions::similar_names;
 use relayout_messages::UserError;
-use relayout_timed::MACHINES;
 
 pub use self::simulated::find_simulated_machine;
 use self::timed::timed_machine;

@@ -150,6 +150,7 @@ impl SimulatedMachine {
         let shared = self.lines.line(line);
         let core = self.cores.core_of(cpu);
         let is_atomic = access == LineAccess::Atomic;
+        let uses_value = access == LineAccess::Load && self.amounts.second_load_waits;
         if !is_atomic && self.cpus[cpu].stores.waits_for(line, at) {
             return Some(at);
         }
@@ -161,7 +162,7 @@ impl SimulatedMachine {
         let is_own = usize::from(arrival.cpu) == cpu;
         if arrival.at <= at || usize::from(arrival.core) != core {
             Some(at)
-        } else if is_atomic {
+        } else if is_atomic || is_own && uses_value {
             Some(arrival.at)
         } else if is_own || access == LineAccess::Store {
             // What it waits for, it waited for already.

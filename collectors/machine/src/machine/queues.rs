@@ -8,6 +8,7 @@ use crate::random::fraction_of;
 use crate::request::{LineAccess, LineNumber, LineRequest};
 use crate::shared_line::LineArrival;
 use crate::time::SimulatedTime;
+use crate::topology::CpuDistance;
 use crate::transfer::LineTransfer;
 use crate::wait_queue::{LineWaiter, WaitingRequest, WantedCopy};
 
@@ -37,14 +38,19 @@ impl SimulatedMachine {
                 self.events.push(Reverse((shared.free_at, line as u32)));
                 return;
             }
-            let place = usize::from(shared.copies.holder.unwrap_or(shared.arrival.core));
             let cores = &self.cores;
-            let distance =
-                |request: &WaitingRequest| cores.distance(usize::from(request.core), place);
-            let passed_over_max = self.amounts.passed_over_max;
-            let next = self
-                .waiting
-                .pop(&mut shared.queue, passed_over_max, distance);
+            let core_of = |request: &WaitingRequest| usize::from(request.core);
+            let next = if self.amounts.has_socket_queues {
+                let last = usize::from(shared.arrival.core);
+                let turn = |request: &WaitingRequest| cores.socket_turn(last, core_of(request));
+                self.waiting.pop(&mut shared.queue, u32::MAX, turn)
+            } else {
+                let place = usize::from(shared.copies.holder.unwrap_or(shared.arrival.core));
+                let distance = |request: &WaitingRequest| cores.distance(core_of(request), place);
+                let passed_over_max = self.amounts.passed_over_max;
+                self.waiting
+                    .pop(&mut shared.queue, passed_over_max, distance)
+            };
             if let Some(request) = next {
                 self.grant(line, &request, at);
             }
@@ -106,12 +112,18 @@ impl SimulatedMachine {
         let random = &mut self.cpus[usize::from(request.cpu)].random;
         let drawn_ps = random.around(whole_ps, self.amounts.transfer_jitter);
         let move_ps = fraction_of(drawn_ps, transfer.part);
-        let arrives_at = start.after(move_ps);
+        let is_kept =
+            transfer.distance == CpuDistance::OtherSocket && shared.copies.owner().is_some();
+        let leaves_at = match is_kept {
+            true => start.after(self.amounts.far_tenure_ps),
+            false => start,
+        };
+        let arrives_at = leaves_at.after(move_ps);
         shared.free_at = match transfer.keeps_line() {
             true => arrives_at,
             false => start.after(self.amounts.clean_occupation_ps),
         };
-        let lost_until = start.after(fraction_of(move_ps, self.amounts.hold));
+        let lost_until = leaves_at.after(fraction_of(move_ps, self.amounts.hold));
         shared
             .copies
             .give(core, wanted, &self.protocol, &mut shared.lost, lost_until);

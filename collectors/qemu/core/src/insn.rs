@@ -1,6 +1,6 @@
 //! Properties of an instruction that the plugin needs when it is translated.
 
-mod aarch64;
+pub mod aarch64;
 mod x86;
 
 use crate::exchange::ExpectedRegisters;

@@ -5,8 +5,8 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use crate::api;
 use crate::insn::TranslatedMachine;
 
-/// General registers of a machine, at most.
-const REGISTERS_MAX: usize = 31;
+/// Numbers of registers of a machine, at most.
+const REGISTERS_MAX: usize = 33;
 /// Number in AArch64 instructions of the register that is always zero.
 const ZERO_REGISTER: u8 = 31;
 

@@ -11,6 +11,7 @@
 //! Nothing that the host does decides the order: a thread that wakes up late is waited for, timers
 //! run when simulated time has come to them, and all clocks of the guest are simulated time.
 
+mod aarch64;
 mod addresses;
 mod callbacks;
 mod cpu_clock;
@@ -30,6 +31,7 @@ mod setup;
 mod sites;
 mod translate;
 mod turns;
+mod x86;
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
@@ -123,6 +125,8 @@ pub struct SimulatedGuest {
     moved_bytes: ByteMap,
     sites: Mutex<SiteTable>,
     seats: Box<[CpuSeat]>,
+    /// Changes of page tables of which all CPUs hear.
+    page_changes: AtomicU64,
     /// CPU that has the turn, or [`NOBODY`]: the keeper has it.
     turn: AtomicUsize,
     phase: AtomicU8,

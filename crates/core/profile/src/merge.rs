@@ -65,10 +65,7 @@ fn append_profiles(
 ) -> Result<Profile, Error> {
     let mut profiles = profiles.into_iter();
     let mut merged = profiles.next().ok_or(Error::Nothing)?;
-    let mut numbers = (0..)
-        .zip(&merged.sites)
-        .map(|(number, site)| (site.clone(), SiteId(number)))
-        .collect::<FxHashMap<_, _>>();
+    let mut numbers = numbers_of(&merged.sites);
     for profile in profiles {
         validate_origin(&merged.meta, &profile.meta)?;
         append_profile(&mut merged, &mut numbers, profile)?;
@@ -164,8 +161,17 @@ fn first_run(merged: &ProfileMeta, other: &ProfileMeta) -> Result<RunId, Error> 
     Ok(RunId(u16::try_from(merged.runs.len()).unwrap_or(u16::MAX)))
 }
 
-/// The number of each of `sites` among `merged`, where new ones are appended.
-fn unify_sites(
+/// Returns the number of each site by its address and bytes.
+pub(crate) fn numbers_of(sites: &[Site]) -> FxHashMap<Site, SiteId> {
+    { sites.iter().cloned() }.zip((0..).map(SiteId)).collect()
+}
+
+/// Returns the number of each of `sites` among `merged`, where new ones are appended. `numbers` has those of all that
+/// are there.
+///
+/// # Errors
+/// More sites than numbers.
+pub(crate) fn unify_sites(
     merged: &mut Vec<Site>,
     numbers: &mut FxHashMap<Site, SiteId>,
     sites: Vec<Site>,

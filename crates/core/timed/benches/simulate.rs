@@ -52,7 +52,7 @@ fn operations() -> PlacedOperations {
 
 fn main() {
     let placed = operations();
-    let machine = find_machine("genoa-2s").expect("it is in the table");
+    let (machine, _) = find_machine("genoa-2s").expect("it is in the table");
     let rules = ModelRules::default();
     for cpus in [1, 8, 64, 192] {
         let begin = Instant::now();

@@ -30,7 +30,7 @@ pub use curve::{ContextGain, CurveInputs, CurvePoint, PredictedCurve, RuleEffect
 pub use lines::LineUse;
 pub use locks::{AccessStep, RecordedLock};
 pub use machine::{TimedMachine, TransferTimes};
-pub use machines::{MACHINES, PublishedMachine, find_machine};
+pub use machines::find_machine;
 pub use operations::{
     MissingOperations, OperationAccess, OperationDivision, OperationLog, RecordedOperation,
 };

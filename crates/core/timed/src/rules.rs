@@ -245,6 +245,16 @@ impl MachineRules {
         }
     }
 
+    /// Widens the range of a rule so that it holds both values.
+    pub(crate) fn widen(&mut self, rule: ModelRule, low: f64, high: f64) {
+        for range in &mut self.ranges {
+            if range.rule == rule {
+                range.low = range.low.min(low);
+                range.high = range.high.max(high);
+            }
+        }
+    }
+
     /// Returns the expected values.
     pub fn expected(&self) -> ModelRules {
         let mut rules = ModelRules {

@@ -1,373 +1,379 @@
 //! The threads that measure: pinned, if permitted with real-time priority, in step from window to
 //! window.
+//!
+//! A [`CrewPlan`] has rounds of the same arrangements. [`CrewWork`] says what each thread does in a window, and what
+//! the window tells if nobody disturbed it.
 
-use std::cell::UnsafeCell;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, sleep, yield_now};
 use std::time::{Duration, Instant};
 
 use relayout_files::{InterruptFlag, request_fifo, run_on_cpus};
 use relayout_statistics::random::{RandomSequence, SplitMix64};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::loops::{ProbeLoop, ProbeWords, WordDistance, follow, lead};
-
 /// Length of a window.
 pub const WINDOW: Duration = Duration::from_millis(10);
 /// Between windows the CPUs are left to others for this long.
 pub const REST: Duration = Duration::from_millis(1);
+/// Places in memory, of which each round has one at random.
+pub const MEMORY_PLACES: usize = 256;
 /// A window counts if the threads had the CPU for at least this share of it.
 const CPU_SHARE_MIN: f64 = 0.97;
-/// Memory in which the words of a window are placed.
-const ARENA_BYTES: usize = 4 << 20;
-/// Words of one window are within this many bytes: 20 pairs of lines.
-const WORDS_SPAN_BYTES: usize = 1 << 14;
-/// Longer lines are measured as if they were of this size.
-const LINE_BYTES_MAX: usize = 256;
 
-/// Rounds of the same loops, each round in another order and at other addresses.
+/// Rounds of the same arrangements, each round in another order and in other memory.
 #[derive(Clone, Debug)]
-pub struct MeasurementPlan {
+pub struct CrewPlan<A> {
     /// One window of each in every round.
-    pub loops: Vec<ProbeLoop>,
+    pub arrangements: Vec<A>,
     /// Rounds without a disturbed window to have.
     pub rounds: usize,
     /// Rounds after which to stop, whatever there is.
     pub rounds_max: usize,
     /// Time after which to stop, whatever there is: on a busy machine a window waits for its turn.
     pub time_max: Duration,
-    /// Bytes of a line.
-    pub line_bytes: usize,
+    /// Length of a window.
+    pub window: Duration,
+}
+
+/// A window to take.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowJob<A> {
+    /// Its round.
+    pub round: usize,
+    /// What its threads do.
+    pub arrangement: A,
+    /// Place in memory, below [`MEMORY_PLACES`].
+    pub place: usize,
+    /// True if the first word is on the odd line of its pair.
+    pub is_odd_line: bool,
+    /// Length of the window.
+    pub window: Duration,
+}
+
+/// What the threads of a crew do.
+pub trait CrewWork: Sync {
+    /// What distinguishes the windows of a round.
+    type Arrangement: Copy + Send + Sync;
+    /// What a window tells.
+    type Outcome: Send;
+
+    /// Returns the number of threads that work, the first ones of the crew.
+    fn threads(&self, arrangement: Self::Arrangement) -> usize;
+
+    /// Prepares the memory of a window, in which no thread works yet.
+    fn prepare(&self, job: &WindowJob<Self::Arrangement>);
+
+    /// Does the part of one thread. Thread 0 leads: it sets `over` at the end, and the others work until then.
+    fn work(
+        &self,
+        job: &WindowJob<Self::Arrangement>,
+        thread: usize,
+        over: &AtomicBool,
+    ) -> WorkCount;
+
+    /// Returns what an undisturbed window tells, from the parts of the threads that worked; `None` if it does not
+    /// count.
+    fn outcome(
+        &self,
+        job: &WindowJob<Self::Arrangement>,
+        parts: &[WindowPart],
+    ) -> Option<Self::Outcome>;
+}
+
+/// Counts of one thread in a window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WorkCount {
+    /// Operations that it did.
+    pub operations: u64,
+    /// What it met meanwhile; the meaning is the work's own.
+    pub events: u64,
+}
+
+/// One thread's part of a window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowPart {
+    /// Its counts.
+    pub count: WorkCount,
+    /// Nanoseconds that it took.
+    pub wall_ns: f64,
+    /// Nanoseconds for which the thread had its CPU.
+    pub cpu_ns: f64,
 }
 
 /// A window's outcome.
 #[derive(Clone, Copy, Debug)]
-pub struct ProbeWindow {
+pub struct MeasuredWindow<A, O> {
     /// Its round.
     pub round: usize,
-    /// The loop that ran.
-    pub probe_loop: ProbeLoop,
-    /// Nanoseconds for one operation; `None` if the machine did not run a thread all the time.
-    pub cost_ns: Option<f64>,
+    /// What its threads did.
+    pub arrangement: A,
+    /// What it tells; `None` if the machine did not run a thread all the time.
+    pub outcome: Option<O>,
 }
 
 /// All windows of a plan.
-#[derive(Clone, Debug, Default)]
-pub struct MeasuredWindows {
+#[derive(Clone, Debug)]
+pub struct CrewWindows<A, O> {
     /// The windows, in the order in which they were taken.
-    pub windows: Vec<ProbeWindow>,
+    pub windows: Vec<MeasuredWindow<A, O>>,
     /// True if the threads had real-time priority.
     pub fifo: bool,
 }
 
-/// One thread's part of a window.
-#[derive(Clone, Copy, Debug)]
-struct WindowPart {
-    operations: u64,
-    wall_ns: f64,
-    cpu_ns: f64,
-}
-
-struct WindowJob {
-    round: usize,
-    probe_loop: ProbeLoop,
-    span_offset: usize,
-    /// True if the first word is on the odd line of the pair.
-    odd_line: bool,
-}
-
-/// State that the two threads share, each word on lines of its own.
-#[derive(Default)]
+/// State that the threads share, each word on lines of its own.
 struct CrewState {
-    steps: [LinePadded<AtomicUsize>; 2],
+    /// Steps that each thread has reached.
+    steps: Vec<LinePadded<AtomicUsize>>,
+    /// Step that all have reached.
+    released: LinePadded<AtomicUsize>,
     over: LinePadded<AtomicBool>,
     quit: LinePadded<AtomicBool>,
-    follower: LinePadded<[AtomicU64; 3]>,
+    parts: Vec<LinePadded<Mutex<WindowPart>>>,
 }
 
-#[derive(Default)]
+/// A value on lines of its own, also where lines have 256 bytes or are fetched in pairs.
+#[derive(Debug, Default)]
 #[repr(align(256))]
-struct LinePadded<T>(T);
+pub struct LinePadded<T>(T);
 
-/// Runs the plan on two CPUs, or on one if no kernel takes two.
+impl<T> Deref for LinePadded<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Runs the plan, the first thread on the first CPU. Without arrangements that take several threads only the leader is
+/// started.
 ///
 /// # Errors
-/// A thread cannot be pinned to its CPU.
-pub fn run_plan(
-    cpus: [u32; 2],
-    plan: &MeasurementPlan,
+/// A thread cannot be started, or not be pinned to its CPU.
+pub fn run_crew<W: CrewWork>(
+    cpus: &[u32],
+    work: &W,
+    plan: &CrewPlan<W::Arrangement>,
     interrupt: InterruptFlag,
-) -> io::Result<MeasuredWindows> {
+) -> io::Result<CrewWindows<W::Arrangement, W::Outcome>> {
     let jobs = plan_jobs(plan);
-    let arena = WordArena::new();
-    let shared = CrewState::default();
-    let has_follower = plan
-        .loops
-        .iter()
-        .any(|probe_loop| probe_loop.needs_follower());
-    let crew = ProbeCrew {
+    let threads = { plan.arrangements.iter() }.map(|&arrangement| work.threads(arrangement));
+    let threads = threads.max().unwrap_or(1).clamp(1, cpus.len().max(1));
+    let shared = CrewState::new(threads);
+    let crew = Crew {
+        work,
         plan,
         jobs: &jobs,
-        arena: &arena,
         shared: &shared,
-        has_follower,
     };
+    let crew = &crew;
     std::thread::scope(|scope| {
-        let follower = has_follower.then(|| scope.spawn(|| crew.follow_windows(cpus[1])));
-        let leader = scope.spawn(|| crew.lead_windows(cpus[0], interrupt));
-        let follower_result = follower.map(|thread| thread.join());
+        let start = |thread: usize| {
+            Builder::new().spawn_scoped(scope, move || crew.follow(thread, cpus[thread]))
+        };
+        let followers: io::Result<Vec<_>> = (1..threads).map(start).collect();
+        let followers = followers.inspect_err(|_| crew.quit())?;
+        let leader = Builder::new().spawn_scoped(scope, || crew.lead(cpus[0], interrupt));
+        let leader = leader.inspect_err(|_| crew.quit())?;
+        let followed: io::Result<()> = followers
+            .into_iter()
+            .map(|follower| follower.join().expect("a follower does not panic"))
+            .collect();
         let measured = leader.join().expect("the leader does not panic");
-        if let Some(follower_result) = follower_result {
-            follower_result.expect("the follower does not panic")?;
-        }
-        measured
+        followed.and(measured)
     })
 }
 
-struct ProbeCrew<'a> {
-    plan: &'a MeasurementPlan,
-    jobs: &'a [WindowJob],
-    arena: &'a WordArena,
+struct Crew<'a, W: CrewWork> {
+    work: &'a W,
+    plan: &'a CrewPlan<W::Arrangement>,
+    jobs: &'a [WindowJob<W::Arrangement>],
     shared: &'a CrewState,
-    has_follower: bool,
 }
 
-impl ProbeCrew<'_> {
-    fn lead_windows(&self, cpu: u32, interrupt: InterruptFlag) -> io::Result<MeasuredWindows> {
+impl<W: CrewWork> Crew<'_, W> {
+    fn lead(
+        &self,
+        cpu: u32,
+        interrupt: InterruptFlag,
+    ) -> io::Result<CrewWindows<W::Arrangement, W::Outcome>> {
         let pinned = run_on_cpus(&[cpu as usize]);
-        let mut measured = MeasuredWindows {
+        let mut measured = CrewWindows {
             windows: Vec::with_capacity(self.jobs.len()),
             fifo: pinned.is_ok() && request_fifo().is_ok(),
         };
-        if pinned.is_err() || !self.meet_other(0) {
-            self.quit_crew(0);
+        if pinned.is_err() || !self.meet_others(0) {
+            self.quit();
             return pinned.map(|()| measured);
         }
         let begun = Instant::now();
         for job in self.jobs {
-            std::thread::sleep(REST);
-            let has_enough = measured
-                .windows
-                .last()
-                .is_some_and(|last| last.round != job.round)
-                && undisturbed_rounds(&measured.windows, self.plan.loops.len()) >= self.plan.rounds;
+            sleep(REST);
+            let windows = &measured.windows;
+            let has_enough = { windows.last() }.is_some_and(|last| last.round != job.round)
+                && undisturbed_rounds(windows, self.plan.arrangements.len()) >= self.plan.rounds;
             if has_enough || interrupt.is_set() || begun.elapsed() > self.plan.time_max {
                 break;
             }
-            self.shared.over.0.store(false, Relaxed);
-            let words = self.arena.words(job, self.plan.line_bytes);
-            words.clear();
-            if !self.meet_other(0) {
+            self.shared.over.store(false, Relaxed);
+            self.work.prepare(job);
+            if !self.meet_others(0) {
                 break;
             }
-            let part = time_work(|| lead(job.probe_loop, words, WINDOW, &self.shared.over.0));
-            if !self.meet_other(0) {
+            self.take_part(job, 0);
+            if !self.meet_others(0) {
                 break;
             }
-            let follower_part = job
-                .probe_loop
-                .needs_follower()
-                .then(|| self.shared.follower_part());
-            measured.windows.push(ProbeWindow {
+            let parts = self.shared.parts(self.work.threads(job.arrangement));
+            let outcome = is_undisturbed(&parts).then(|| self.work.outcome(job, &parts));
+            measured.windows.push(MeasuredWindow {
                 round: job.round,
-                probe_loop: job.probe_loop,
-                cost_ns: cost_ns(job.probe_loop, part, follower_part),
+                arrangement: job.arrangement,
+                outcome: outcome.flatten(),
             });
         }
-        self.quit_crew(0);
+        self.quit();
         Ok(measured)
     }
 
-    fn follow_windows(&self, cpu: u32) -> io::Result<()> {
+    fn follow(&self, thread: usize, cpu: u32) -> io::Result<()> {
         if let Err(error) = run_on_cpus(&[cpu as usize]) {
-            self.quit_crew(1);
+            self.quit();
             return Err(error);
         }
         // Without the permission the windows are noisier.
         let _ = request_fifo();
-        if !self.meet_other(1) {
+        if !self.meet_others(thread) {
             return Ok(());
         }
         for job in self.jobs {
-            if !self.meet_other(1) {
-                return Ok(());
+            sleep(REST);
+            if !self.meet_others(thread) {
+                break;
             }
-            let words = self.arena.words(job, self.plan.line_bytes);
-            let part = time_work(|| follow(job.probe_loop, words, &self.shared.over.0));
-            self.shared.set_follower_part(part);
-            if !self.meet_other(1) {
-                return Ok(());
+            self.take_part(job, thread);
+            if !self.meet_others(thread) {
+                break;
             }
         }
         Ok(())
     }
 
-    /// Waits for the other thread; false if it has gone.
-    fn meet_other(&self, thread: usize) -> bool {
-        if !self.has_follower {
-            return true;
+    /// Does the thread's part of a window, if it has one.
+    fn take_part(&self, job: &WindowJob<W::Arrangement>, thread: usize) {
+        if thread >= self.work.threads(job.arrangement) {
+            return;
         }
-        let steps = &self.shared.steps;
-        let step = steps[thread].0.fetch_add(1, AcqRel) + 1;
+        let (wall, cpu) = (Instant::now(), cpu_time());
+        let count = self.work.work(job, thread, &self.shared.over);
+        let part = WindowPart {
+            count,
+            cpu_ns: (cpu_time() - cpu).as_nanos() as f64,
+            wall_ns: wall.elapsed().as_nanos() as f64,
+        };
+        let mut kept = { self.shared.parts[thread].lock() }.unwrap_or_else(PoisonError::into_inner);
+        *kept = part;
+    }
+
+    /// Waits for the other threads; false if one has gone.
+    fn meet_others(&self, thread: usize) -> bool {
+        let shared = self.shared;
+        let step = shared.steps[thread].fetch_add(1, AcqRel) + 1;
+        if thread > 0 {
+            return shared.wait_until(|| shared.released.load(Acquire) >= step);
+        }
+        let mut others = shared.steps[1..].iter();
+        let have_come = others.all(|other| shared.wait_until(|| other.load(Acquire) >= step));
+        shared.released.store(step, Release);
+        have_come && !shared.quit.load(Acquire)
+    }
+
+    fn quit(&self) {
+        self.shared.quit.store(true, Release);
+    }
+}
+
+impl CrewState {
+    fn new(threads: usize) -> Self {
+        Self {
+            steps: (0..threads).map(|_| LinePadded::default()).collect(),
+            released: LinePadded::default(),
+            over: LinePadded::default(),
+            quit: LinePadded::default(),
+            parts: (0..threads).map(|_| LinePadded::default()).collect(),
+        }
+    }
+
+    /// Parts of the first so many threads, in a window that has ended.
+    fn parts(&self, threads: usize) -> Vec<WindowPart> {
+        let parts = self.parts.iter().take(threads);
+        parts
+            .map(|part| *part.lock().unwrap_or_else(PoisonError::into_inner))
+            .collect()
+    }
+
+    /// Spins until `done`; false if a thread has gone.
+    fn wait_until(&self, done: impl Fn() -> bool) -> bool {
         let mut turns = 0_u32;
-        while steps[1 - thread].0.load(Acquire) < step {
-            if self.shared.quit.0.load(Acquire) {
+        while !done() {
+            if self.quit.load(Acquire) {
                 return false;
             }
             turns += 1;
             // On a loaded machine the other thread may wait for a turn on this CPU.
             if turns.is_multiple_of(4096) {
-                std::thread::yield_now();
+                yield_now();
             }
             std::hint::spin_loop();
         }
-        !self.shared.quit.0.load(Acquire)
-    }
-
-    fn quit_crew(&self, thread: usize) {
-        self.shared.quit.0.store(true, Release);
-        self.shared.steps[thread].0.store(usize::MAX / 2, Release);
+        !self.quit.load(Acquire)
     }
 }
 
-impl CrewState {
-    fn follower_part(&self) -> WindowPart {
-        let [operations, wall, cpu] = &self.follower.0;
-        WindowPart {
-            operations: operations.load(Acquire),
-            wall_ns: f64::from_bits(wall.load(Acquire)),
-            cpu_ns: f64::from_bits(cpu.load(Acquire)),
-        }
-    }
-
-    fn set_follower_part(&self, part: WindowPart) {
-        let [operations, wall, cpu] = &self.follower.0;
-        operations.store(part.operations, Release);
-        wall.store(part.wall_ns.to_bits(), Release);
-        cpu.store(part.cpu_ns.to_bits(), Release);
-    }
-}
-
-fn plan_jobs(plan: &MeasurementPlan) -> Vec<WindowJob> {
-    let mut random = SplitMix64::new(plan.loops.len() as u64);
+fn plan_jobs<A: Copy>(plan: &CrewPlan<A>) -> Vec<WindowJob<A>> {
+    let mut random = SplitMix64::new(plan.arrangements.len() as u64);
     let mut jobs = Vec::new();
     for round in 0..plan.rounds_max {
-        let span_offset = random.below(ARENA_BYTES / WORDS_SPAN_BYTES) * WORDS_SPAN_BYTES;
-        let odd_line = random.below(2) == 1;
+        let place = random.below(MEMORY_PLACES);
+        let is_odd_line = random.below(2) == 1;
         let begin = jobs.len();
-        jobs.extend(plan.loops.iter().map(|&probe_loop| WindowJob {
+        jobs.extend(plan.arrangements.iter().map(|&arrangement| WindowJob {
             round,
-            probe_loop,
-            span_offset,
-            odd_line,
+            arrangement,
+            place,
+            is_odd_line,
+            window: plan.window,
         }));
         random.shuffle(&mut jobs[begin..]);
     }
     jobs
 }
 
-/// Rounds of `kernels` windows of which none was disturbed.
-fn undisturbed_rounds(windows: &[ProbeWindow], loops: usize) -> usize {
+/// Rounds of so many arrangements of which no window was disturbed.
+fn undisturbed_rounds<A, O>(windows: &[MeasuredWindow<A, O>], arrangements: usize) -> usize {
     let is_undisturbed =
-        |round: &&[ProbeWindow]| round.iter().all(|window| window.cost_ns.is_some());
-    windows.chunks_exact(loops).filter(is_undisturbed).count()
+        |round: &&[MeasuredWindow<A, O>]| round.iter().all(|window| window.outcome.is_some());
+    { windows.chunks_exact(arrangements) }
+        .filter(is_undisturbed)
+        .count()
 }
 
-fn cost_ns(probe_loop: ProbeLoop, part: WindowPart, other: Option<WindowPart>) -> Option<f64> {
+/// Returns whether all threads had their CPUs all the time.
+fn is_undisturbed(parts: &[WindowPart]) -> bool {
+    let leader_ns = parts.first().map_or(0.0, |leader| leader.wall_ns);
     let had_cpu = |part: &WindowPart| part.cpu_ns >= CPU_SHARE_MIN * part.wall_ns;
     // A follower that was not running when the window began has begun late.
-    let ran_throughout = |other: &WindowPart| other.wall_ns >= CPU_SHARE_MIN * part.wall_ns;
-    if !had_cpu(&part)
-        || !other
-            .as_ref()
-            .is_none_or(|other| had_cpu(other) && ran_throughout(other))
-    {
-        return None;
-    }
-    let operations = part.operations as f64 * probe_loop.lines_moved() as f64;
-    let leader_cost_ns = part.wall_ns / operations;
-    match (probe_loop, other) {
-        // Both threads do the same: the mean of the two is more precise.
-        (ProbeLoop::TwoWriters(_), Some(other)) => {
-            let rate = operations / part.wall_ns + other.operations as f64 / other.wall_ns;
-            Some(2.0 / rate)
-        }
-        _ => Some(leader_cost_ns),
-    }
-    .filter(|cost| cost.is_finite() && *cost > 0.0)
-}
-
-fn time_work(work: impl FnOnce() -> u64) -> WindowPart {
-    let (wall, cpu) = (Instant::now(), cpu_time());
-    let operations = work();
-    WindowPart {
-        operations,
-        cpu_ns: (cpu_time() - cpu).as_nanos() as f64,
-        wall_ns: wall.elapsed().as_nanos() as f64,
-    }
+    let ran_throughout = |part: &WindowPart| part.wall_ns >= CPU_SHARE_MIN * leader_ns;
+    parts
+        .iter()
+        .all(|part| had_cpu(part) && ran_throughout(part))
 }
 
 /// CPU time of the calling thread.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-/// Memory for the words.
-struct WordArena(Vec<UnsafeCell<ArenaPage>>);
-
-#[derive(Clone, Copy)]
-#[repr(C, align(4096))]
-struct ArenaPage([u8; 4096]);
-
-// SAFETY: the threads of a crew reach it by atomics, and by loads and stores of the hardware that
-// the compiler does not know as accesses to it.
-unsafe impl Sync for WordArena {}
-
-impl WordArena {
-    fn new() -> Self {
-        // Written to, so that no window pays for a page fault.
-        let page = || UnsafeCell::new(ArenaPage([1; 4096]));
-        Self(
-            std::iter::repeat_with(page)
-                .take(ARENA_BYTES / size_of::<ArenaPage>())
-                .collect(),
-        )
-    }
-
-    fn words(&self, job: &WindowJob, line: usize) -> ProbeWords<'_> {
-        let line = line.min(LINE_BYTES_MAX);
-        let base = self.0.as_ptr().cast::<u8>().cast_mut();
-        let pair = |number: usize| job.span_offset + number * 2 * line;
-        let (first, buddy) = match job.odd_line {
-            false => (pair(0), pair(0) + line),
-            true => (pair(0) + line, pair(0)),
-        };
-        let second = match (job.probe_loop, job.probe_loop.word_distance()) {
-            (
-                ProbeLoop::TwoWriters(_) | ProbeLoop::Compete(..) | ProbeLoop::Visit(..),
-                WordDistance::Same,
-            ) => first + 8,
-            (_, WordDistance::Buddy) => buddy,
-            _ => pair(7),
-        };
-        let odd = pair(19)
-            + if job.probe_loop.splits_word() {
-                line - 4
-            } else {
-                8
-            };
-        // SAFETY: 20 pairs of lines of at most LINE_BYTES_MAX are within the place, and that within
-        // the arena; the atomics are at multiples of eight.
-        unsafe {
-            ProbeWords {
-                first: &*base.add(first).cast(),
-                second: &*base.add(second).cast(),
-                beside_first: &*base.add(first + 16).cast(),
-                beside_second: &*base.add(second + 16).cast(),
-                odd: base.add(odd).cast(),
-                own: &*base.add(pair(13)).cast(),
-            }
-        }
-    }
 }

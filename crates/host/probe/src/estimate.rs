@@ -36,7 +36,7 @@ pub struct ProbeEstimate {
 pub enum TooNoisy {
     /// Too few windows were left.
     #[error(
-        "too noisy: the machine ran both threads without a break in only {kept} of {taken} rounds \
+        "too noisy: the machine ran all threads without a break in only {kept} of {taken} rounds \
          ({ROUNDS_MIN} are needed)"
     )]
     TooFewRounds {
@@ -95,6 +95,14 @@ pub fn cost(rounds: &[RoundCosts<1>]) -> Result<ProbeEstimate, TooNoisy> {
 /// Those of [`cost`].
 pub fn difference(rounds: &[RoundCosts<2>]) -> Result<ProbeEstimate, TooNoisy> {
     require_narrow(estimate(rounds, |[a, b]| a - b)?)
+}
+
+/// Median of the same difference, which may be next to nothing and have any interval.
+///
+/// # Errors
+/// Too few rounds.
+pub fn any_difference(rounds: &[RoundCosts<2>]) -> Result<ProbeEstimate, TooNoisy> {
+    estimate(rounds, |[a, b]| a - b)
 }
 
 /// Median of the ratio of two arrangements' costs, the first over the second.
@@ -172,7 +180,25 @@ fn estimate<const N: usize>(
     rounds: &[RoundCosts<N>],
     value_of: impl Fn([f64; N]) -> f64,
 ) -> Result<ProbeEstimate, TooNoisy> {
-    let mut values: Vec<f64> = usable_rounds(rounds)?.into_iter().map(value_of).collect();
+    let values = usable_rounds(rounds)?
+        .into_iter()
+        .map(|costs| Some(value_of(costs)));
+    estimate_values(&values.collect::<Vec<_>>())
+}
+
+/// Returns the median of the values that rounds have, and its bootstrap interval, however wide.
+///
+/// # Errors
+/// Too few rounds have a value.
+pub fn estimate_values(rounds: &[Option<f64>]) -> Result<ProbeEstimate, TooNoisy> {
+    let values = rounds.iter().flatten().copied();
+    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    if values.len() < ROUNDS_MIN {
+        return Err(TooNoisy::TooFewRounds {
+            kept: values.len(),
+            taken: rounds.len(),
+        });
+    }
     // The seeded draws are by rank.
     values.sort_unstable_by(f64::total_cmp);
     let middle = median(&values);

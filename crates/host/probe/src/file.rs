@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::contention::ContentionTests;
 use crate::error::MachineFileProblem;
 use crate::estimate::ProbeEstimate;
 use crate::schema::{FILE_BYTES_MAX, SCHEMA, SCHEMA_PREFIX};
@@ -54,6 +55,9 @@ pub struct MachineFile {
     pub split_atomic_ratio: Option<f64>,
     /// 95 % intervals of the four ratios, where they were measured.
     pub intervals: RatioIntervals,
+    /// A line that several CPUs want at once: what `relayout probe --contend` measures. Null in other files.
+    #[serde(default)]
+    pub contention: Option<ContentionTests>,
     /// Relative spread of windows that measure the same loop: 1.4826 times the median absolute
     /// deviation, over the median; of all loops the median. Null without windows.
     pub noise: Option<f64>,
@@ -148,7 +152,7 @@ pub struct RatioInterval {
 pub struct WindowSummary {
     /// Windows of measurement.
     pub taken: u64,
-    /// Windows in which the machine ran both threads all the time.
+    /// Windows in which the machine ran all threads all the time.
     pub kept: u64,
     /// Length of one, in milliseconds.
     pub window_ms: u32,

@@ -28,6 +28,9 @@ pub enum ProbeLoop {
     /// [`WordDistance::Same`] the follower reads that word, from a line far from the common one:
     /// one more line moves.
     BesideShared(WordDistance),
+    /// The leader stores to a word of its own, and adds to another that the follower reads all the time. On
+    /// [`WordDistance::Same`] the follower reads both: one more line moves.
+    BesideRead(WordDistance),
     /// Each uses a word of its own, all the time: the leader in the first way, the follower in the
     /// second.
     Compete(WordUse, WordUse, WordDistance),
@@ -125,6 +128,7 @@ impl ProbeLoop {
         match self {
             Self::TwoWriters(distance)
             | Self::BesideShared(distance)
+            | Self::BesideRead(distance)
             | Self::Visit(_, _, distance)
             | Self::Compete(_, _, distance) => distance,
             _ => WordDistance::Apart,
@@ -167,7 +171,7 @@ pub fn lead(
         ProbeLoop::TwoWriters(_) => repeat_for(window, |_| {
             first.fetch_add(1, Relaxed);
         }),
-        ProbeLoop::BesideShared(_) => repeat_for(window, |i| {
+        ProbeLoop::BesideShared(_) | ProbeLoop::BesideRead(_) => repeat_for(window, |i| {
             second.store(i, Relaxed);
             first.fetch_add(1, Relaxed);
         }),
@@ -231,6 +235,11 @@ pub fn follow(probe_loop: ProbeLoop, words: ProbeWords<'_>, over: &AtomicBool) -
         ProbeLoop::BesideShared(_) => repeat_until(over, || {
             first.fetch_add(1, Relaxed);
         }),
+        ProbeLoop::BesideRead(WordDistance::Same) => repeat_until(over, || {
+            load_word(first);
+            load_word(second);
+        }),
+        ProbeLoop::BesideRead(_) => repeat_until(over, || load_word(first)),
         ProbeLoop::Compete(_, WordUse::Load, _) => repeat_until(over, || load_word(second)),
         ProbeLoop::Compete(_, WordUse::Store, _) => repeat_until(over, || second.store(1, Relaxed)),
         ProbeLoop::Compete(_, WordUse::Update, _) => {
@@ -268,7 +277,8 @@ fn exchange_word(word: &AtomicU64) {
     word.fetch_add(1, Relaxed);
 }
 
-fn repeat_for(window: Duration, mut operation: impl FnMut(u64)) -> u64 {
+/// Repeats an operation, with its number, until the window is over. Returns the count.
+pub fn repeat_for(window: Duration, mut operation: impl FnMut(u64)) -> u64 {
     let begun = Instant::now();
     let mut count = 0;
     while begun.elapsed() < window {
@@ -282,7 +292,7 @@ fn repeat_for(window: Duration, mut operation: impl FnMut(u64)) -> u64 {
 
 /// Spins until `done`, and yields the CPU now and then. Without yields, two measurements with
 /// real-time priority that wait for each other's CPU would never end.
-fn spin_until(mut done: impl FnMut() -> bool) {
+pub fn spin_until(mut done: impl FnMut() -> bool) {
     let mut turns = 0_u32;
     while !done() {
         turns += 1;
@@ -292,7 +302,8 @@ fn spin_until(mut done: impl FnMut() -> bool) {
     }
 }
 
-fn repeat_until(over: &AtomicBool, mut operation: impl FnMut()) -> u64 {
+/// Repeats an operation until the leader has ended the window. Returns the count.
+pub fn repeat_until(over: &AtomicBool, mut operation: impl FnMut()) -> u64 {
     let mut count = 0;
     while !over.load(Acquire) {
         for _ in 0..BATCH_OPERATIONS {

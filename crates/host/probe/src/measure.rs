@@ -1,21 +1,19 @@
 //! The measurements of a machine, from windows to values of the machine file.
 
-use std::collections::BTreeMap;
-use std::fs;
-
 use relayout_files::InterruptFlag;
 use relayout_messages::RecordingProgress;
 
-use super::crew::{self, MeasuredWindows, MeasurementPlan, ProbeWindow, REST, WINDOW};
-use super::estimate::{self, ProbeEstimate, RoundCosts, TooNoisy};
+use super::estimate::{self, ProbeEstimate};
 use super::file::{
-    AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, TransferCost, UnknownValue,
-    VisitCost, WindowSummary,
+    AccessCost, MachineFile, PairTest, RatioIntervals, TransferCost, VisitCost, WindowSummary,
 };
 use super::loops::{HAS_SPLITS, ProbeLoop, WordDistance, WordUse};
-use super::topology::{self, CpuPair};
+use super::pair_windows::ProbeWindow;
+use super::tally::{StealTicks, UnknownReason, WindowTally, estimate_windows};
+use super::topology::{self, CpuPair, CpuTopology, PairLimits};
 use super::visits::LineVisit;
 use crate::Error;
+use crate::contention::ContentionPlan;
 use crate::schema::SCHEMA;
 
 /// Rounds of the transfer between further pairs of CPUs.
@@ -35,9 +33,6 @@ const WORD_USES: [(WordUse, &str); 4] = [
 ];
 /// Rounds of everything else.
 const ROUNDS: usize = 20;
-/// Rounds are repeated, where windows were disturbed, up to this many times as often; and until
-/// they have taken this many times the time that they take undisturbed.
-const REPEATS_MAX: u32 = 3;
 
 /// What is measured of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +57,46 @@ pub fn measure_machine(
     let steal = StealTicks::read();
     let mut tally = WindowTally::new(depth, progress, interrupt);
     let cpus = topology::read_cpus();
-    let pairs = topology::choose_pairs(&cpus);
-    let mut file = MachineFile {
+    let mut file = empty_file(&cpus);
+    let sample = topology::choose_pairs(&cpus, PairLimits::COSTS);
+    measure_costs(&sample.pairs, &mut file, &mut tally)?;
+    tally.finish(&mut file, &steal);
+    Ok(file)
+}
+
+/// Measures this machine as [`measure_machine`] does, and what happens to a line that several CPUs want at once
+/// ([`ContentionTests`](crate::ContentionTests)). It takes one to three minutes. Two programs that are known to share
+/// a line falsely come first: if that does not show, nothing else is measured.
+///
+/// # Errors
+/// [`Error::Interrupted`]. A value that cannot be measured is null in the file, with the reason.
+pub fn measure_contention(
+    depth: ProbeDepth,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<MachineFile, Error> {
+    let steal = StealTicks::read();
+    let mut tally = WindowTally::new(depth, progress, interrupt);
+    let cpus = topology::read_cpus();
+    let mut file = empty_file(&cpus);
+    let tests = ContentionPlan::new(&cpus);
+    let mut contention = tests.measure_known_positive(&mut tally)?;
+    if contention.shows_false_sharing() {
+        contention.pairs = tests.sampled_pairs();
+        measure_costs(tests.map_pairs(), &mut file, &mut tally)?;
+        tests.measure(&mut contention, &file, &mut tally)?;
+    }
+    file.contention = Some(contention);
+    tally.finish(&mut file, &steal);
+    Ok(file)
+}
+
+/// A file of this machine without measurements.
+fn empty_file(cpus: &[CpuTopology]) -> MachineFile {
+    MachineFile {
         schema: SCHEMA.to_owned(),
         machine: topology::identify_machine(),
-        cores: Some(topology::count_cores(&cpus)),
+        cores: Some(topology::count_cores(cpus)),
         line_bytes: topology::line_bytes(),
         pair_coefficient: ProbeEstimate::default(),
         pairs: Vec::new(),
@@ -78,34 +108,34 @@ pub fn measure_machine(
         split_local_ratio: None,
         split_atomic_ratio: None,
         intervals: RatioIntervals::default(),
+        contention: None,
         noise: None,
         windows: WindowSummary::default(),
         unknown: Vec::new(),
-    };
+    }
+}
+
+/// Measures the costs of moving and using lines, on the first pair of CPUs, and of moving a line between each other
+/// one.
+fn measure_costs(
+    pairs: &[CpuPair],
+    file: &mut MachineFile,
+    tally: &mut WindowTally<'_>,
+) -> Result<(), Error> {
     match pairs.split_first() {
-        Some((nearest, others)) if depth == ProbeDepth::Quick => {
-            measure_pair(*nearest, &mut file, &mut tally)?;
+        Some((nearest, others)) if tally.depth() == ProbeDepth::Quick => {
+            measure_pair(*nearest, file, tally)?;
             tally.note_left_out(others);
         }
         Some((nearest, others)) => {
-            measure_pair(*nearest, &mut file, &mut tally)?;
-            measure_accesses(*nearest, &mut file, &mut tally)?;
-            file.visits = measure_visits(*nearest, &mut tally)?;
-            measure_transfers(others, &mut file, &mut tally)?;
+            measure_pair(*nearest, file, tally)?;
+            measure_accesses(*nearest, file, tally)?;
+            file.visits = measure_visits(*nearest, tally)?;
+            measure_transfers(others, file, tally)?;
         }
         None => tally.note_single_cpu(),
     }
-    measure_alone(&mut file, &mut tally)?;
-    file.noise = relayout_statistics::median(&tally.spreads).filter(|noise| noise.is_finite());
-    file.unknown = tally.unknown;
-    file.windows = WindowSummary {
-        taken: tally.taken,
-        kept: tally.kept,
-        window_ms: WINDOW.as_millis() as u32,
-        fifo: tally.fifo,
-        steal_percent: steal.percent_since(),
-    };
-    Ok(file)
+    measure_alone(file, tally)
 }
 
 /// Moving a line between each further pair of CPUs.
@@ -115,7 +145,7 @@ fn measure_transfers(
     tally: &mut WindowTally<'_>,
 ) -> Result<(), Error> {
     for pair in pairs {
-        tally.progress.step(&format!(
+        tally.step(&format!(
             "moving a line between CPU {} and CPU {}",
             pair.cpu_a, pair.cpu_b
         ));
@@ -154,7 +184,7 @@ fn measure_pair(
 ) -> Result<(), Error> {
     use WordDistance::{Apart, Buddy, Same};
     let (a, b) = (pair.cpu_a, pair.cpu_b);
-    tally.progress.step(&format!(
+    tally.step(&format!(
         "moving lines, pairs of lines, silent stores, words across lines, on CPU {a} and CPU {b}"
     ));
     let two_writers = [Same, Buddy, Apart].map(ProbeLoop::TwoWriters);
@@ -210,7 +240,7 @@ fn measure_accesses(
     tally: &mut WindowTally<'_>,
 ) -> Result<(), Error> {
     let (a, b) = (pair.cpu_a, pair.cpu_b);
-    tally.progress.step(&format!(
+    tally.step(&format!(
         "loads, stores, updates and exchanges of one line, on CPU {a} and CPU {b}"
     ));
     let alone_loop = |kind| ProbeLoop::Compete(kind, WordUse::Store, WordDistance::Apart);
@@ -250,9 +280,7 @@ fn measure_accesses(
 fn measure_visits(pair: CpuPair, tally: &mut WindowTally<'_>) -> Result<Vec<VisitCost>, Error> {
     use LineVisit::{Exchange, Load, LoadExchange, LoadThenExchange};
     let (a, b) = (pair.cpu_a, pair.cpu_b);
-    tally
-        .progress
-        .step(&format!("visits of one line, on CPU {a} and CPU {b}"));
+    tally.step(&format!("visits of one line, on CPU {a} and CPU {b}"));
     let ahead = LOADS_AHEAD.map(|instructions| {
         let visit = LoadExchange(instructions);
         ("load-exchange", Some(instructions), visit, visit)
@@ -303,9 +331,7 @@ fn measure_alone(file: &mut MachineFile, tally: &mut WindowTally<'_>) -> Result<
     let Some(cpu) = topology::read_cpus().first().map(|cpu| cpu.number) else {
         return Ok(());
     };
-    tally
-        .progress
-        .step(&format!("words across lines, on CPU {cpu}"));
+    tally.step(&format!("words across lines, on CPU {cpu}"));
     let local = [ProbeLoop::LocalSplit, ProbeLoop::LocalWhole];
     let atomic = [ProbeLoop::AtomicSplit, ProbeLoop::AtomicWhole];
     let trapped = topology::split_locks_are_trapped();
@@ -329,41 +355,6 @@ fn measure_alone(file: &mut MachineFile, tally: &mut WindowTally<'_>) -> Result<
     Ok(())
 }
 
-/// Costs of `kernels` round by round; `None` for a round with a window that does not count.
-fn costs_by_round<const N: usize>(
-    windows: &[ProbeWindow],
-    loops: [ProbeLoop; N],
-) -> Vec<RoundCosts<N>> {
-    let mut rounds: BTreeMap<usize, [Option<f64>; N]> = BTreeMap::new();
-    for window in windows {
-        let costs = rounds.entry(window.round).or_insert([None; N]);
-        if let Some(index) = loops
-            .iter()
-            .position(|probe_loop| *probe_loop == window.probe_loop)
-        {
-            costs[index] = window.cost_ns;
-        }
-    }
-    let complete_costs = |costs: [Option<f64>; N]| {
-        costs
-            .iter()
-            .all(Option::is_some)
-            .then(|| costs.map(|cost| cost.unwrap_or(f64::NAN)))
-    };
-    rounds.into_values().map(complete_costs).collect()
-}
-
-fn estimate_windows<const N: usize>(
-    windows: &Result<Vec<ProbeWindow>, String>,
-    loops: [ProbeLoop; N],
-    estimator: impl Fn(&[RoundCosts<N>]) -> Result<ProbeEstimate, TooNoisy>,
-) -> Result<ProbeEstimate, UnknownReason> {
-    let windows = windows
-        .as_ref()
-        .map_err(|why| UnknownReason::System(why.clone()))?;
-    Ok(estimator(&costs_by_round(windows, loops))?)
-}
-
 /// The one that disturbs most: which of them a program has is not known beforehand.
 fn largest_coefficient(pairs: &[PairTest]) -> ProbeEstimate {
     let known = pairs
@@ -376,175 +367,4 @@ fn largest_coefficient(pairs: &[PairTest]) -> ProbeEstimate {
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
     known.max_by(by_value).unwrap_or_default()
-}
-
-/// Why something is not known.
-#[derive(Debug, thiserror::Error)]
-enum UnknownReason {
-    #[error(transparent)]
-    Noise(#[from] TooNoisy),
-    #[error("{0}")]
-    System(String),
-    #[error("this kernel slows down or kills programs that do this (split_lock_detect)")]
-    Trapped,
-    #[error("measured on x86-64 only")]
-    Architecture,
-}
-
-/// Counts over all windows, and the values that they did not yield.
-struct WindowTally<'w> {
-    depth: ProbeDepth,
-    progress: &'w dyn RecordingProgress,
-    interrupt: InterruptFlag,
-    taken: u64,
-    kept: u64,
-    fifo: bool,
-    spreads: Vec<f64>,
-    unknown: Vec<UnknownValue>,
-}
-
-impl<'w> WindowTally<'w> {
-    fn new(
-        depth: ProbeDepth,
-        progress: &'w dyn RecordingProgress,
-        interrupt: InterruptFlag,
-    ) -> Self {
-        Self {
-            depth,
-            progress,
-            interrupt,
-            taken: 0,
-            kept: 0,
-            fifo: false,
-            spreads: Vec::new(),
-            unknown: Vec::new(),
-        }
-    }
-
-    fn plan_rounds(&self, loops: Vec<ProbeLoop>, rounds: usize) -> MeasurementPlan {
-        let windows = (loops.len() * rounds) as u32;
-        let repeats = match self.depth {
-            ProbeDepth::Complete => REPEATS_MAX,
-            ProbeDepth::Quick => 1,
-        };
-        MeasurementPlan {
-            loops,
-            rounds,
-            rounds_max: repeats as usize * rounds,
-            time_max: repeats * windows * (WINDOW + REST),
-            line_bytes: topology::line_bytes() as usize,
-        }
-    }
-
-    /// Runs a plan. The inner error tells why it could not run.
-    fn run_plan(
-        &mut self,
-        cpus: [u32; 2],
-        plan: &MeasurementPlan,
-    ) -> Result<Result<Vec<ProbeWindow>, String>, Error> {
-        if plan.loops.is_empty() {
-            return Ok(Ok(Vec::new()));
-        }
-        let MeasuredWindows { windows, fifo } = match crew::run_plan(cpus, plan, self.interrupt) {
-            Ok(measured) => measured,
-            Err(error) => {
-                return Ok(Err(format!(
-                    "a thread cannot be pinned to its CPU: {error}"
-                )));
-            }
-        };
-        if self.interrupt.is_set() {
-            return Err(Error::Interrupted);
-        }
-        self.fifo |= fifo;
-        self.taken += windows.len() as u64;
-        for probe_loop in &plan.loops {
-            let costs: Vec<f64> = windows
-                .iter()
-                .filter(|window| window.probe_loop == *probe_loop)
-                .filter_map(|window| window.cost_ns)
-                .collect();
-            self.kept += costs.len() as u64;
-            self.spreads.extend(estimate::spread(&costs));
-        }
-        Ok(Ok(windows))
-    }
-
-    fn value_or_unknown(
-        &mut self,
-        key: &str,
-        estimate: Result<ProbeEstimate, UnknownReason>,
-    ) -> ProbeEstimate {
-        estimate.unwrap_or_else(|why| {
-            self.note_unknown(key, &why.to_string());
-            ProbeEstimate::default()
-        })
-    }
-
-    /// Splits an estimate into its value and its interval.
-    fn ratio_and_interval(
-        &mut self,
-        key: &str,
-        estimate: Result<ProbeEstimate, UnknownReason>,
-    ) -> (Option<f64>, Option<RatioInterval>) {
-        let estimate = self.value_or_unknown(key, estimate);
-        let interval = estimate.low.zip(estimate.high);
-        (
-            estimate.value,
-            interval.map(|(low, high)| RatioInterval { low, high }),
-        )
-    }
-
-    fn note_unknown(&mut self, key: &str, why: &str) {
-        self.unknown.push(UnknownValue {
-            what: key.to_owned(),
-            why: why.to_owned(),
-        });
-    }
-
-    /// Notes what a quick measurement leaves out.
-    fn note_left_out(&mut self, pairs: &[CpuPair]) {
-        let transfers =
-            { pairs.iter() }.map(|pair| format!("transfers[{},{}].ns", pair.cpu_a, pair.cpu_b));
-        let keys = ["accesses".to_owned(), "visits".to_owned()];
-        for key in keys.into_iter().chain(transfers) {
-            self.note_unknown(&key, "a quick measurement leaves it out");
-        }
-    }
-
-    /// Notes that one CPU alone shares no line.
-    fn note_single_cpu(&mut self) {
-        for key in [
-            "transfers",
-            "accesses",
-            "pair_coefficient",
-            "silent_store_ratio",
-            "split_ratio",
-        ] {
-            self.note_unknown(key, "takes two CPUs, and this process may run on one");
-        }
-    }
-}
-
-/// Ticks of all CPUs so far, and those of them that the hypervisor took.
-struct StealTicks(Option<[u64; 2]>);
-
-impl StealTicks {
-    fn read() -> Self {
-        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let first = text.lines().next().unwrap_or_default();
-        let ticks: Vec<u64> = first
-            .split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect();
-        // user nice system idle iowait irq softirq steal; the fields after these are part of user.
-        Self(ticks.get(..8).map(|ticks| [ticks.iter().sum(), ticks[7]]))
-    }
-
-    fn percent_since(&self) -> Option<f64> {
-        let [total, stolen] = self.0?;
-        let [total_now, stolen_now] = Self::read().0?;
-        let elapsed_ticks = total_now.checked_sub(total).filter(|ticks| *ticks > 0)?;
-        Some(100.0 * stolen_now.checked_sub(stolen)? as f64 / elapsed_ticks as f64)
-    }
 }

@@ -5,11 +5,11 @@ use crate::file::MachineFile;
 use crate::topology::CpuRelation;
 
 /// Nanoseconds that a visit takes at least if its line moves.
-const MOVED_NS_MIN: f64 = 8.0;
+pub const MOVED_NS_MIN: f64 = 8.0;
 
 /// Cost of a load and an exchange in turn over that of an exchange, up to which the load has taken the line away from
 /// its owner, and from which on it has not.
-const TAKEN_BY_LOAD: [f64; 2] = [1.15, 1.3];
+pub const TAKEN_BY_LOAD: [f64; 2] = [1.15, 1.3];
 
 /// Nanoseconds to move a modified line once.
 #[derive(Clone, Copy, Debug, PartialEq)]

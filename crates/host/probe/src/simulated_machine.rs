@@ -8,7 +8,7 @@ use std::path::Path;
 
 use relayout_machine::{
     CoherenceProtocol, DistanceTimes, KnownMachine, MachineDescription, MachineRule, MachineRules,
-    MachineTopology, RULES,
+    MachineTopology, RULES, RuleUnit, TimeOrigin,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,7 +77,7 @@ impl SimulatedMachineFile {
             rules: { RULES.iter() }
                 .map(|facts| (facts.key.to_owned(), facts.expected))
                 .collect(),
-            source: format!("{}; {}", machine.source, machine.protocol_source),
+            source: source_text(machine),
         }
     }
 
@@ -184,7 +184,7 @@ impl SimulatedMachineFile {
             socket_ns,
             other_socket_ns: times.other_node_ns.unwrap_or(socket_ns),
             protocol: protocol.name.to_owned(),
-            rules: BTreeMap::new(),
+            rules: measured_rules(probed)?,
             source: "relayout probe".to_owned(),
         };
         machine.description()?;
@@ -231,6 +231,37 @@ impl SimulatedMachineFile {
         let text = serde_json::to_string_pretty(self);
         text.expect("all keys are strings") + "\n"
     }
+}
+
+/// Returns the origin of the numbers of a machine of the table, with the ranges of times that are not published.
+fn source_text(machine: &KnownMachine) -> String {
+    let mut text = machine.source.to_owned();
+    for (distance, time) in machine.distances() {
+        if time.origin != TimeOrigin::Published {
+            let (distance, origin) = (distance.name(), time.origin.name());
+            let (low, high) = (time.low_ns, time.high_ns);
+            text += &format!("; {distance}_ns ({origin}) lies from {low} to {high}");
+        }
+    }
+    text + "; " + machine.protocol_source
+}
+
+/// Returns the rules that `relayout probe --contend` measured. A value that a rule does not allow becomes the nearest
+/// one that it does.
+fn measured_rules(probed: &MachineFile) -> Result<BTreeMap<String, f64>, SimulatedMachineProblem> {
+    let measured = { probed.contention.iter() }.flat_map(|contention| &contention.rules);
+    let allowed = measured.map(|measured| {
+        let rule = MachineRule::from_key(&measured.rule)
+            .ok_or_else(|| SimulatedMachineProblem::UnknownRule(measured.rule.clone()))?;
+        let facts = rule.facts();
+        let value = match facts.unit {
+            RuleUnit::Count | RuleUnit::Switch => measured.value.round(),
+            RuleUnit::Nanoseconds | RuleUnit::Microseconds | RuleUnit::Factor => measured.value,
+        };
+        let value = value.clamp(facts.low, facts.high);
+        Ok::<_, SimulatedMachineProblem>((measured.rule.clone(), value))
+    });
+    allowed.collect()
 }
 
 /// Returns the protocol of the maker that a processor's name tells. An Arm processor has a number: `0x41 0xd40`.

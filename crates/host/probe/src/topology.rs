@@ -6,13 +6,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use relayout_files::{allowed_cpus, parse_cpu_list};
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// CPUs up to which every pair is measured; with more, [`PAIRS_PER_RELATION`] of each relation.
-const EVERY_PAIR_CPUS_MAX: usize = 6;
-/// Pairs of one relation on bigger machines.
-const PAIRS_PER_RELATION: usize = 2;
 /// Bytes of a line where the machine does not say: all x86-64 and most arm64 CPUs.
 const LINE_BYTES_USUAL: u32 = 64;
 
@@ -95,29 +92,96 @@ impl CpuTopology {
     }
 }
 
-/// Chooses the pairs to measure: all pairs on small machines, else some of each relation. The first
-/// pair serves all other measurements on two CPUs: two cores, as near as possible.
-pub fn choose_pairs(cpus: &[CpuTopology]) -> Vec<CpuPair> {
+/// Limits of a sample of pairs.
+#[derive(Clone, Copy, Debug)]
+pub struct PairLimits {
+    /// CPUs up to which every pair is in the sample.
+    every_pair_cpus_max: usize,
+    /// Pairs of each relation on bigger machines.
+    pairs_per_relation: usize,
+}
+
+/// Pairs of CPUs that are measured, out of all.
+#[derive(Clone, Debug)]
+pub struct PairSample {
+    /// The chosen pairs, cores before threads of one core, near ones first.
+    pub pairs: Vec<CpuPair>,
+    /// Number of all pairs of each relation.
+    pub counts: BTreeMap<CpuRelation, u64>,
+}
+
+impl PairLimits {
+    /// Limits of a measurement of costs.
+    pub const COSTS: Self = Self {
+        every_pair_cpus_max: 6,
+        pairs_per_relation: 2,
+    };
+    /// Limits of a map of pairs: at most 120 pairs, or 24 of each relation.
+    pub const MAP: Self = Self {
+        every_pair_cpus_max: 16,
+        pairs_per_relation: 24,
+    };
+}
+
+impl PairSample {
+    /// Adds pairs that are threads of one core by the usual numberings, if the kernel names none: the topology that a
+    /// virtual machine reports may be wrong.
+    pub fn add_likely_threads(&mut self, cpus: &[CpuTopology]) {
+        if self.counts.contains_key(&CpuRelation::SmtSibling) {
+            return;
+        }
+        let half = cpus.len() / 2;
+        for (index, mate) in [(0, 1), (0, half), (2, 3), (2, 2 + half)] {
+            let (Some(a), Some(b)) = (cpus.get(index), cpus.get(mate)) else {
+                continue;
+            };
+            let pair = CpuPair {
+                cpu_a: a.number,
+                cpu_b: b.number,
+                relation: a.relation_to(b),
+            };
+            if index < mate && !self.pairs.contains(&pair) {
+                self.pairs.push(pair);
+            }
+        }
+    }
+}
+
+/// Chooses the pairs to measure: all pairs on small machines, else some of each relation. The first pair serves all
+/// other measurements on two CPUs: two cores, as near as possible.
+pub fn choose_pairs(cpus: &[CpuTopology], limits: PairLimits) -> PairSample {
     let mut by_relation: BTreeMap<CpuRelation, Vec<CpuPair>> = BTreeMap::new();
+    let mut counts: BTreeMap<CpuRelation, u64> = BTreeMap::new();
+    let mut random = SplitMix64::new(cpus.len() as u64);
     for (index, a) in cpus.iter().enumerate() {
         for b in &cpus[index + 1..] {
             let relation = a.relation_to(b);
+            let pair = CpuPair {
+                cpu_a: a.number,
+                cpu_b: b.number,
+                relation,
+            };
             let same_relation = by_relation.entry(relation).or_default();
-            if cpus.len() <= EVERY_PAIR_CPUS_MAX || same_relation.len() < PAIRS_PER_RELATION {
-                same_relation.push(CpuPair {
-                    cpu_a: a.number,
-                    cpu_b: b.number,
-                    relation,
-                });
+            let count = counts.entry(relation).or_default();
+            *count += 1;
+            if cpus.len() <= limits.every_pair_cpus_max
+                || same_relation.len() < limits.pairs_per_relation
+            {
+                same_relation.push(pair);
+            } else if let drawn @ 1.. = random.below(*count as usize)
+                && let Some(chosen) = same_relation.get_mut(drawn)
+            {
+                // Each pair stays with the same chance (reservoir sampling), the first for certain.
+                *chosen = pair;
             }
         }
     }
     let siblings = by_relation.remove(&CpuRelation::SmtSibling);
-    by_relation
-        .into_values()
-        .flatten()
-        .chain(siblings.into_iter().flatten())
-        .collect()
+    let cores = by_relation.into_values().flatten();
+    PairSample {
+        pairs: cores.chain(siblings.into_iter().flatten()).collect(),
+        counts,
+    }
 }
 
 /// Counts the cores of a machine; of nodes and caches of different sizes those of the largest count.
@@ -301,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_big_machine_has_some_of_each_and_cores_first() {
-        let pairs = choose_pairs(&big());
+        let pairs = choose_pairs(&big(), PairLimits::COSTS).pairs;
         let relations: Vec<CpuRelation> = pairs.iter().map(|pair| pair.relation).collect();
         use CpuRelation::*;
         assert_eq!(
@@ -322,13 +386,49 @@ mod tests {
 
     #[test]
     fn a_small_machine_has_every_pair() {
-        assert_eq!(choose_pairs(&big()[..6]).len(), 15);
-        assert_eq!(choose_pairs(&big()[..1]), []);
+        let choose = |cpus: &[CpuTopology]| choose_pairs(cpus, PairLimits::COSTS).pairs;
+        assert_eq!(choose(&big()[..6]).len(), 15);
+        assert_eq!(choose(&big()[..1]), []);
         let unknown = [0, 1].map(|number| CpuTopology {
             number,
             ..CpuTopology::default()
         });
-        assert_eq!(choose_pairs(&unknown)[0].relation, CpuRelation::SameCache);
+        assert_eq!(choose(&unknown)[0].relation, CpuRelation::SameCache);
+    }
+
+    /// A map of 512 CPUs takes seconds, and has pairs from everywhere.
+    #[test]
+    fn a_map_of_many_cpus_is_a_sample() {
+        let cpu = |number: u32| CpuTopology {
+            number,
+            core: (number % 256).to_string(),
+            cache: (number % 256 / 8).to_string(),
+            package: (number % 256 / 128).to_string(),
+            node: String::new(),
+        };
+        let cpus: Vec<CpuTopology> = (0..512).map(cpu).collect();
+        let sample = choose_pairs(&cpus, PairLimits::MAP);
+        assert_eq!(sample.counts.values().sum::<u64>(), 512 * 511 / 2);
+        assert_eq!(sample.counts[&CpuRelation::SmtSibling], 256);
+        assert_eq!(sample.pairs.len(), 4 * 24);
+        let first = sample.pairs[0];
+        assert_eq!((first.cpu_a, first.cpu_b), (0, 1));
+        let numbers: BTreeSet<u32> = sample.pairs.iter().map(|pair| pair.cpu_a).collect();
+        assert!(
+            numbers.len() > 60 && numbers.last() > Some(&256),
+            "{numbers:?}"
+        );
+        let every = choose_pairs(&cpus[..16], PairLimits::MAP);
+        assert_eq!(every.pairs.len(), 120);
+        let mut cores = choose_pairs(&cpus[..256], PairLimits::MAP);
+        cores.add_likely_threads(&cpus[..256]);
+        for mates in [(0, 1), (0, 128), (2, 3), (2, 130)] {
+            let mut pairs = cores.pairs.iter();
+            assert!(
+                pairs.any(|pair| (pair.cpu_a, pair.cpu_b) == mates),
+                "{mates:?}"
+            );
+        }
     }
 
     #[test]

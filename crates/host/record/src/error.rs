@@ -282,9 +282,9 @@ pub enum Error {
     /// The collector's files are not those of one recording.
     #[error("the collector's files cannot be read")]
     Segments(#[source] relayout_profile::segments::Error),
-    /// The processes of a recording cannot be one profile.
-    #[error("the processes of the recording cannot be merged")]
-    Processes(#[source] relayout_profile::merge::Error),
+    /// The parts of a recording cannot be one profile.
+    #[error("the parts of the recording cannot be merged")]
+    Parts(#[source] relayout_profile::merge::Error),
     /// A `perf.data` file yields no profile.
     #[error("{}", path.display())]
     Perf {

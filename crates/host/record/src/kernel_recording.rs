@@ -214,6 +214,7 @@ fn record_boot(
         has_marker: packed.has_marker,
         moved_types: MovedTypes::find(kernel, &readers, recording.moves())?,
         processes: processes.as_ref(),
+        readers: &readers,
         tsc_khz_address: kernel.image_offset(TSC_FREQUENCY),
         progress,
         interrupt,

@@ -44,7 +44,7 @@ use self::modules::ModuleReader;
 pub use self::moved_types::MovedTypes;
 use self::pages::{DescriptorReader, PageDescriptors, PageOwners, PageUseReader};
 use self::paging::{GuestMemory, PagingReader};
-use self::percpu::{ChunkReader, StaticDataReader};
+use self::percpu::{CHUNK_TYPE, ChunkReader, StaticDataReader};
 use self::pipes::PipeReader;
 pub use self::requested_move::RequestedMove;
 use self::slab::SlabReader;
@@ -180,7 +180,7 @@ impl MemoryReaders {
         };
         match paging.open(bytes) {
             Some(memory) => {
-                self.read_direct_map(&memory, run, cpus, pages, &mut snapshot);
+                self.read_direct_map_ranges(&memory, run, cpus, pages, &mut snapshot);
                 self.read_vmalloc(kernel, &memory, run, pages, &mut snapshot);
                 self.read_modules(&memory, cpus, &mut snapshot);
             }
@@ -202,7 +202,34 @@ impl MemoryReaders {
         Some(slabs.ranges(&memory, &descriptors, RunId(0), &pages))
     }
 
-    fn read_direct_map(
+    /// Returns the addresses of a variable in the guest's memory: of its copies if each of `cpus` CPUs has one.
+    fn variable_addresses(&self, bytes: &[u8], variable: u64, cpus: u16) -> Vec<u64> {
+        let Some(memory) = { self.paging.as_ref().ok() }.and_then(|paging| paging.open(bytes))
+        else {
+            return Vec::new();
+        };
+        match &self.static_data {
+            Ok(data) if data.has_copies(variable) => data.copies(&memory, variable, cpus),
+            _ => vec![variable],
+        }
+    }
+
+    /// Returns the addresses of the chunks of per-cpu memory. Empty if the kernel or its memory does not tell.
+    fn chunk_addresses(&self, bytes: &[u8]) -> Vec<u64> {
+        let memory = { self.paging.as_ref().ok() }.and_then(|paging| paging.open(bytes));
+        let chunks = self.chunks.as_ref().ok().zip(memory);
+        chunks.map_or_else(Vec::new, |(reader, memory)| reader.chunks(&memory))
+    }
+
+    /// Reads which address physical address 0 has, or would have, in the direct map. `None` if the kernel or its memory
+    /// does not tell.
+    pub fn read_direct_map(&self, bytes: &[u8]) -> Option<u64> {
+        let memory = self.paging.as_ref().ok()?.open(bytes)?;
+        let areas = self.areas.read(&memory, 0)?;
+        Some(areas.direct_map.wrapping_sub(memory.layout().start()))
+    }
+
+    fn read_direct_map_ranges(
         &self,
         memory: &GuestMemory<'_>,
         run: RunId,

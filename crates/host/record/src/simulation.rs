@@ -59,6 +59,15 @@ pub struct SimulationSettings {
     pub moves: Vec<RequestedMove>,
 }
 
+/// Facts about a guest that its kernel's memory tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GuestClockAndMap {
+    /// Frequency of its time stamp counter; `None` for a machine whose counter is QEMU's clock.
+    pub tsc_khz: Option<u32>,
+    /// Address of physical address 0 in its direct map, which need not be a part of it.
+    pub direct_map: u64,
+}
+
 impl SimulationSettings {
     /// Places `cpus` CPUs on the machine: `pack`, `spread`, or the numbers of the machine's threads with commas
     /// between.
@@ -111,17 +120,21 @@ impl SimulationSettings {
         Ok(fs::write(&path, text).map_err(cannot("write", &path))?)
     }
 
-    /// Returns the plugin's options, for a guest whose time stamp counter has this frequency.
-    pub(crate) fn plugin_options(&self, tsc_khz: u32) -> String {
+    /// Returns the plugin's options.
+    pub(crate) fn plugin_options(&self, guest: GuestClockAndMap) -> String {
+        let tsc = { guest.tsc_khz }
+            .map(|khz| format!(",tsc_khz={khz}"))
+            .unwrap_or_default();
         let lines = match self.moves.is_empty() {
             true => String::new(),
             false => format!(",lines={LINES_FILE}"),
         };
         format!(
-            "order=simulated,placement={},warm={},length={},tsc_khz={tsc_khz}{lines}",
+            "order=simulated,placement={},warm={},length={}{tsc},direct_map={:x}{lines}",
             self.placement_text("+"),
             self.warm_up.as_nanos(),
             self.length.as_nanos(),
+            guest.direct_map,
         )
     }
 
@@ -183,10 +196,17 @@ mod tests {
     #[test]
     fn options_name_placement_and_window() {
         let settings = settings("rome-2s", "0,3", 2).unwrap();
+        let mut guest = GuestClockAndMap {
+            tsc_khz: Some(2_400_000),
+            direct_map: 0xffff_8880_0000_0000,
+        };
         assert_eq!(
-            settings.plugin_options(2_400_000),
-            "order=simulated,placement=0+3,warm=300000,length=5000000,tsc_khz=2400000"
+            settings.plugin_options(guest),
+            "order=simulated,placement=0+3,warm=300000,length=5000000,tsc_khz=2400000,direct_map=ffff888000000000"
         );
+        guest.tsc_khz = None;
+        let options = settings.plugin_options(guest);
+        assert!(options.ends_with("length=5000000,direct_map=ffff888000000000"));
     }
 
     #[test]
@@ -202,7 +222,11 @@ mod tests {
             "rome-2s#12ab (0,3; upgrade=0.5, quantum=500)"
         );
         settings.moves = vec!["dentry.d_op=8".parse().unwrap()];
-        assert!(settings.plugin_options(0).ends_with(",lines=lines"));
+        assert!(
+            settings
+                .plugin_options(GuestClockAndMap::default())
+                .ends_with(",lines=lines")
+        );
         let words = settings.machine_name().to_string();
         assert!(words.ends_with(", with dentry.d_op=8"), "{words}");
     }

@@ -186,7 +186,7 @@ impl MachineArgs {
         Ok(probed)
     }
 
-    fn named(&self) -> Option<TimedMachine> {
+    fn named(&self) -> Option<(TimedMachine, MachineRules)> {
         find_machine(self.machine.as_deref()?.to_str()?)
     }
 
@@ -197,7 +197,7 @@ impl MachineArgs {
         cpus.sort_unstable();
         cpus.dedup();
         let (machine, rules) = match self.named() {
-            Some(machine) => (machine, MachineRules::default()),
+            Some(named) => named,
             None => probed.timed.clone()?,
         };
         Some(CurveRequest {

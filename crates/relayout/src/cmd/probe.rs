@@ -25,15 +25,18 @@ const EXAMPLES: &str = "\
 Examples:
   relayout probe
   relayout probe --quick --json
+  relayout probe --contend -o contended.json
   taskset -c 0,64 relayout probe -o far-apart.json
   relayout probe --machines rome-2s -o my-machine.json
 
-It measures on the CPUs that it may run on, and needs two of them for itself for a few seconds: with \
-real-time priority (as root, or with CAP_SYS_NICE) other programs do not disturb it. What it cannot \
-tell is said with the reason, and is null in the file.
+It measures on the CPUs that it may run on, and needs two of them for itself for a few seconds, with \
+--contend all of them for one to three minutes: with real-time priority (as root, or with \
+CAP_SYS_NICE) other programs do not disturb it. What it cannot tell is said with the reason, and is \
+null in the file.
 
 Exit code 0: measured; 3: moving a line or pairs of lines could not be measured here (one CPU only, \
-or too noisy), and the file is written only if -o names it.";
+or too noisy), or known false sharing does not show (--contend). The file is then written only if -o \
+names it.";
 
 /// Measure this machine: moving a line between CPUs, pairs of lines, silent stores, split accesses
 ///
@@ -48,6 +51,11 @@ pub struct Args {
     /// commands only if nothing more complete is
     #[arg(long, conflicts_with = "machines")]
     pub quick: bool,
+    /// Also measure what happens to a line that several CPUs want at once: who gets it after whom, for how long a CPU
+    /// goes on using it, what readers, copies and a load before a store cost. Known false sharing comes first: where it
+    /// does not show, nothing else is measured. Takes all CPUs for one to three minutes, with --quick 10 s
+    #[arg(long, conflicts_with = "machines")]
+    pub contend: bool,
     /// List the machines that `advise --machine NAME` predicts for, and measure nothing; with --json, the source of
     /// each number too (schema relayout/machines/1). With a NAME, print that machine as a file for `record kernel
     /// --machine FILE` (schema relayout/simulated-machine/1), to be changed
@@ -62,7 +70,7 @@ pub struct Args {
     pub machines: Option<String>,
     /// List the rules that `record kernel --rule` sets, with value, range and source, and measure nothing (with
     /// --json: schema relayout/rules/1)
-    #[arg(long, conflicts_with_all = ["machines", "quick", "output"])]
+    #[arg(long, conflicts_with_all = ["machines", "quick", "contend", "output"])]
     pub rules: bool,
     /// Write the results to FILE [default: machine.json in relayout's cache folder, where other
     /// commands find it]
@@ -92,8 +100,11 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     };
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new());
-    let file =
-        progress.finish_after(relayout_probe::measure_machine(depth, &progress, interrupt))?;
+    let measured = match args.contend {
+        true => relayout_probe::measure_contention(depth, &progress, interrupt),
+        false => relayout_probe::measure_machine(depth, &progress, interrupt),
+    };
+    let file = progress.finish_after(measured)?;
     let is_measured =
         file.pair_coefficient.value.is_some() && file.transfers.iter().any(|t| t.ns.is_some());
     let place = match &args.output {
@@ -148,6 +159,10 @@ fn print_machines(name: &str, args: &Args) -> Result<ExitStatus, UserError> {
 
 /// Why what takes two CPUs is not known, as far as the file tells.
 fn unmeasured_reason(file: &MachineFile) -> String {
+    let mut unknown = file.unknown.iter();
+    if let Some(contention) = unknown.find(|unknown| unknown.what == "contention") {
+        return format!("contention cannot be told here: {}", contention.why);
+    }
     let needed = |unknown: &&UnknownValue| {
         let needed = ["transfers", "pair"];
         needed.iter().any(|prefix| unknown.what.starts_with(prefix))

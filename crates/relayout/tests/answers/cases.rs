@@ -59,21 +59,11 @@ fn cases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases")
 }
 
-fn run(program: &Path, arguments: &[&str]) -> Output {
-    Command::new(program).args(arguments).output().unwrap()
-}
-
-fn words_of_output(output: &[u8]) -> String {
-    let text = String::from_utf8_lossy(output);
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[test]
-fn programs_have_the_kernels_layouts_and_right_results() {
-    require_programs(&["make", "cc"]);
+/// Builds all programs of a folder with a Makefile.
+pub fn build_programs(folder: &Path) -> tempfile::TempDir {
     let out = tempfile::tempdir().unwrap();
     let mut make = Command::new("make");
-    make.arg("-s").arg("-C").arg(cases());
+    make.arg("-s").arg("-C").arg(folder);
     make.arg(format!("OUT={}", out.path().display()));
     let made = make.output().unwrap();
     assert!(
@@ -81,6 +71,22 @@ fn programs_have_the_kernels_layouts_and_right_results() {
         "{}",
         String::from_utf8_lossy(&made.stderr)
     );
+    out
+}
+
+pub fn run(program: &Path, arguments: &[&str]) -> Output {
+    Command::new(program).args(arguments).output().unwrap()
+}
+
+pub fn words_of_output(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn programs_have_the_kernels_layouts_and_right_results() {
+    require_programs(&["make", "cc"]);
+    let out = build_programs(&cases());
     for (name, offsets) in OFFSETS {
         let program = out.path().join(name);
         assert_eq!(
@@ -104,7 +110,12 @@ fn programs_have_the_kernels_layouts_and_right_results() {
                 "{name} {arguments:?}: {ended:?}"
             );
         }
-        for bad in [["--threads", "65"], ["--mix", "none"], ["--seconds", "x"]] {
+        for bad in [
+            ["--threads", "1025"],
+            ["--cpus", "0"],
+            ["--mix", "none"],
+            ["--seconds", "x"],
+        ] {
             let ended = run(&program, &bad);
             assert_eq!(ended.status.code(), Some(2), "{name} {bad:?}: {ended:?}");
         }

@@ -14,4 +14,5 @@ mod order_and_doubt;
 mod outcomes;
 mod pages;
 mod prediction;
+mod twins;
 mod view;

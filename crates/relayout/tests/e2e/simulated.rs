@@ -98,6 +98,44 @@ fn a_recording_can_be_repeated() {
     );
 }
 
+/// Guests of arm64 execute in simulated time, too: with atomic instructions and without, on a machine of their own if
+/// none is named.
+#[test]
+#[ignore = "needs arm64 kernels: scripts/setup.sh --kernel 6.1-arm64"]
+fn arm64_guests_are_simulated() {
+    let stand = stand();
+    let kernel = "kernel/6.1-arm64/vmlinuz";
+    relayout_testkit::require_file(kernel, &stand.cache.join(kernel));
+    let words = "--kernel 6.1-arm64 --memory 512M --simulate 500us --workload stat-one";
+    for further in ["", "-- -cpu cortex-a72"] {
+        let rates = || stand.json(&format!("record kernel --rates --json {words} {further}"));
+        let first = rates();
+        assert_eq!(first["machine"], "graviton4-2s", "{first}");
+        let order = &first["order"];
+        assert_eq!(order["order_breaks"], 0, "{order}");
+        let misplaced = order["misplaced"].as_f64().unwrap();
+        assert!(
+            misplaced < order["ordered"].as_f64().unwrap() / 1000.0,
+            "{order}"
+        );
+        assert!(first["operations"].as_u64() > Some(100), "{first}");
+        let has_lock = |line: &Value| line["lock"] == "dentry.d_lockref";
+        let lines = first["lines"].as_array().unwrap();
+        assert!(lines.iter().any(has_lock), "{first}");
+        assert_eq!(rates(), first);
+    }
+    for out in ["first", "second"] {
+        let ended = stand.run(&format!("record kernel {words} -o {out}"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        stand.check_clean();
+    }
+    let [first, second] = ["first", "second"].map(|out| tables(&stand.place.path(out)));
+    assert!(first.len() > 5, "{:?}", first.keys());
+    for (name, content) in &first {
+        assert!(second.get(name) == Some(content), "{name} differs");
+    }
+}
+
 /// Lines, instructions and locks have names.
 #[test]
 fn what_cpus_wait_for_is_named() {

@@ -2,6 +2,8 @@
 //! the machine is, is not tested.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::common::restricted::{no_real_time, one_cpu};
 use crate::common::{Ended, Place};
@@ -135,6 +137,52 @@ fn a_machine_can_be_written_and_changed() {
 }
 
 #[test]
+fn machines_say_which_times_are_published() {
+    let place = Place::new();
+    let document: Value =
+        serde_json::from_str(&place.run(&["probe", "--machines", "--json"]).stdout).unwrap();
+    assert_eq!(document["schema"], "relayout/machines/1");
+    let text = place.run(&["probe", "--machines"]).stdout;
+    let check = |name: &str, distance: &str, origin: &str, cell: &str| {
+        let mut machines = document["machines"].as_array().unwrap().iter();
+        let machine = machines.find(|machine| machine["name"] == name).unwrap();
+        let mut times = machine["times"].as_array().unwrap().iter();
+        let time = times.find(|time| time["distance"] == distance).unwrap();
+        assert!(time["ns_low"].as_f64() < time["ns_high"].as_f64(), "{time}");
+        assert_eq!(time["origin"], origin, "{time}");
+        let mut rows = text.lines();
+        let row = rows.find(|row| row.starts_with(name)).unwrap();
+        assert!(row.split_whitespace().any(|word| word == cell), "{row}");
+    };
+    check("cascade-lake-2s", "other_socket", "published", "134");
+    check("cascade-lake-6248-2s", "other_socket", "relative", "~138");
+    check("haswell-4s", "other_socket", "assumed", "110-260");
+    check("ryzen-7950x-1s", "socket", "published", "73");
+}
+
+/// Whoever changes a rule runs all rows again.
+#[test]
+fn the_ledger_of_predictions_knows_the_rules() {
+    relayout_testkit::require_programs(&["python3"]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut digest = Command::new("python3");
+    digest
+        .arg(root.join("benches/published.py"))
+        .arg("--digest");
+    digest.env("RELAYOUT", env!("CARGO_BIN_EXE_relayout"));
+    digest.env("PYTHONDONTWRITEBYTECODE", "1");
+    let ended = digest.output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let digest = String::from_utf8(ended.stdout).unwrap();
+    let ledger = fs::read_to_string(root.join("docs/ledger-of-predictions.md")).unwrap();
+    let column = format!("| {} |", digest.trim());
+    assert!(
+        ledger.contains(&column),
+        "a rule changed: benches/published.py --ledger docs/ledger-of-predictions.md"
+    );
+}
+
+#[test]
 fn rules_have_ranges_and_sources() {
     let place = Place::new();
     let document: Value =
@@ -186,6 +234,110 @@ fn one_cpu_only() {
         fs::read_to_string(place.path("one.json")).unwrap(),
         ended.stdout
     );
+    assert!(!place.path("cache/machine.json").exists());
+}
+
+/// Collects the estimates in a document, with the names of the fields that lead to them.
+fn collect_estimates(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(fields) if fields.contains_key("low") && fields.contains_key("value") => {
+            found.push((path.to_owned(), value.clone()));
+        }
+        Value::Object(fields) => {
+            // A core has no cores of its own that a line could stay among.
+            let is_core = fields.get("group") == Some(&"core".into());
+            for (name, field) in fields
+                .iter()
+                .filter(|(name, _)| !is_core || *name != "near_share")
+            {
+                collect_estimates(field, &format!("{path}.{name}"), found);
+            }
+        }
+        Value::Array(values) => {
+            let collect = |value| collect_estimates(value, path, found);
+            values.iter().for_each(collect);
+        }
+        _ => {}
+    }
+}
+
+/// Every result is a value within its interval, or null with a reason, whatever the machine is.
+#[test]
+fn contention_is_told_with_an_interval_or_a_reason() {
+    let place = Place::new();
+    let words = [
+        "probe",
+        "--contend",
+        "--quick",
+        "--json",
+        "-o",
+        "contended.json",
+    ];
+    let ended = place.run(&words);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+    let kept = fs::read_to_string(place.path("contended.json")).unwrap();
+    assert_eq!(kept, ended.stdout);
+    let contention = &document["contention"];
+    let unknown = document["unknown"].as_array().unwrap();
+    let what = |unknown: &Value| unknown["what"].as_str().unwrap().to_owned();
+    let mut found = Vec::new();
+    collect_estimates(contention, "contention", &mut found);
+    let (known, nulls): (Vec<_>, Vec<_>) = found
+        .iter()
+        .partition(|(_, estimate)| estimate["value"].is_f64());
+    for (path, estimate) in &known {
+        let [low, value, high] = ["low", "value", "high"].map(|end| estimate[end].as_f64());
+        assert!(
+            low.is_some() && low <= value && value <= high,
+            "{path}: {estimate}"
+        );
+    }
+    for (path, _) in &nulls {
+        let section = path.split('.').nth(1).unwrap();
+        let prefix = format!("contention.{section}");
+        let has_reason = |unknown| what(unknown).starts_with(&prefix);
+        assert!(unknown.iter().any(has_reason), "{path}: {document}");
+    }
+    let positives = contention["known_positives"].as_array().unwrap();
+    let is_concluded = !positives.is_empty() && positives.iter().all(|it| it["shows"] == true);
+    let nothing_else = unknown.iter().any(|unknown| what(unknown) == "contention");
+    assert_eq!(is_concluded, !nothing_else, "{document}");
+    let others = ["owners", "hold", "load_store", "adjacent", "rules"];
+    for section in others.map(|section| contention[section].as_array().unwrap()) {
+        assert!(is_concluded || section.is_empty(), "{document}");
+    }
+    if is_concluded {
+        let two_cpus = &contention["owners"][0];
+        assert_eq!(two_cpus["cpus"], 2, "{document}");
+        assert!(
+            contention["load_store"].as_array().unwrap().len() > 12,
+            "{document}"
+        );
+    } else {
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+    }
+}
+
+#[test]
+fn contention_takes_two_cpus() {
+    let place = Place::new();
+    let mut command = place.relayout(&["probe", "--contend", "-o", "one.json"]);
+    let ended = place.ended(one_cpu(&mut command));
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let why = "cannot be told here: one CPU only: the process may run on no other";
+    assert!(
+        ended.stderr.contains(&format!("contention {why}")),
+        "{ended:?}"
+    );
+    assert!(ended.stdout.contains(why), "{ended:?}");
+    let kept = fs::read_to_string(place.path("one.json")).unwrap();
+    let document: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(
+        document["contention"]["known_positives"],
+        Value::Array(Vec::new())
+    );
+    assert!(document["split_local_ratio"].is_null());
     assert!(!place.path("cache/machine.json").exists());
 }
 

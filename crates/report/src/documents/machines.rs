@@ -1,6 +1,6 @@
-//! The table of machines whose times to move a line were published.
+//! The table of machines with the times to move a line on them.
 
-use relayout_timed::MACHINES;
+use relayout_machine::{CpuDistance, KnownMachine, KnownTime, MACHINES};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,31 +32,73 @@ pub struct MachineDocument {
     pub cores: u32,
     /// Cores of a cluster, which share a last-level cache.
     pub cluster_cores: u32,
+    /// Threads of a core.
+    pub threads: u32,
     /// Nanoseconds to move a modified line within a cluster.
     pub cluster_ns: f64,
     /// The same between clusters of a socket.
     pub socket_ns: f64,
     /// The same between sockets; null for a machine with one.
     pub other_socket_ns: Option<f64>,
+    /// Range and origin of each time, nearest first. Distances that the machine does not have are left out.
+    pub times: Vec<MoveTimeDocument>,
     /// Where the times were published.
     pub source: &'static str,
+    /// Coherence protocol.
+    pub protocol: &'static str,
+    /// Where the protocol is from.
+    pub protocol_source: &'static str,
+}
+
+/// A time to move a modified line.
+#[derive(Serialize, JsonSchema)]
+pub struct MoveTimeDocument {
+    /// `cluster`, `socket` or `other_socket`.
+    pub distance: &'static str,
+    /// Expected nanoseconds.
+    pub ns: f64,
+    /// Fewest nanoseconds.
+    pub ns_low: f64,
+    /// Most nanoseconds.
+    pub ns_high: f64,
+    /// `published`, `relative` (published for processors of the same design) or `assumed` (not published).
+    pub origin: &'static str,
 }
 
 /// Returns the document of the table.
 pub fn machines_document() -> MachinesDocument {
-    let machines = MACHINES.iter().map(|machine| MachineDocument {
-        name: machine.key,
-        processor: machine.processor,
-        sockets: machine.sockets,
-        cores: machine.cores,
-        cluster_cores: machine.cluster_cores,
-        cluster_ns: machine.transfer.cluster,
-        socket_ns: machine.transfer.socket,
-        other_socket_ns: (machine.sockets > 1).then_some(machine.transfer.other_socket),
-        source: machine.source,
-    });
     MachinesDocument {
         schema: MachinesDocument::SCHEMA,
-        machines: machines.collect(),
+        machines: MACHINES.iter().map(machine_document).collect(),
+    }
+}
+
+fn machine_document(machine: &KnownMachine) -> MachineDocument {
+    let topology = &machine.topology;
+    let times = topology.times;
+    MachineDocument {
+        name: machine.key,
+        processor: machine.processor,
+        sockets: topology.sockets,
+        cores: topology.cores,
+        cluster_cores: topology.cluster_cores,
+        threads: topology.threads,
+        cluster_ns: times.cluster,
+        socket_ns: times.socket,
+        other_socket_ns: (topology.sockets > 1).then_some(times.other_socket),
+        times: machine.distances().map(move_time_document).collect(),
+        source: machine.source,
+        protocol: topology.protocol.name,
+        protocol_source: machine.protocol_source,
+    }
+}
+
+fn move_time_document((distance, time): (CpuDistance, &KnownTime)) -> MoveTimeDocument {
+    MoveTimeDocument {
+        distance: distance.name(),
+        ns: time.expected_ns,
+        ns_low: time.low_ns,
+        ns_high: time.high_ns,
+        origin: time.origin.name(),
     }
 }

@@ -6,18 +6,32 @@ use std::path::Path;
 
 use relayout_probe::{CpuRelation, MachineFile, RatioInterval, UnknownValue, VisitCost};
 
-/// Renders the machine file as text. `place` is the path of the written file.
+use super::contention::contention_rows;
+
+/// Renders the machine file as text. `place` is the path of the written file. Tests of contention stand in place of the
+/// costs, which are in the file.
 pub fn probe_text(file: &MachineFile, place: Option<&Path>) -> String {
     let mut out = machine(file);
-    for ProbeRow { name, value, means } in rows(file) {
-        let text = format!("{name:<24}{value:<30}{means}");
-        let _ = writeln!(out, "{}", text.trim_end());
+    match &file.contention {
+        Some(contention) => out.push_str(&contention_rows(file, contention)),
+        None => out.push_str(&cost_rows(file)),
     }
     out.push('\n');
     windows(&mut out, file);
-    unknown_values(&mut out, &file.unknown);
+    if file.contention.is_none() {
+        unknown_values(&mut out, &file.unknown);
+    }
     if let Some(place) = place {
         let _ = writeln!(out, "written to {}", place.display());
+    }
+    out
+}
+
+fn cost_rows(file: &MachineFile) -> String {
+    let mut out = String::new();
+    for ProbeRow { name, value, means } in rows(file) {
+        let text = format!("{name:<24}{value:<30}{means}");
+        let _ = writeln!(out, "{}", text.trim_end());
     }
     out
 }
@@ -212,7 +226,7 @@ fn unknown_values(out: &mut String, unknown: &[UnknownValue]) {
     let _ = writeln!(out, "not known: {}: {reason}{others}", kinds.join(", "));
 }
 
-fn relation(relation: CpuRelation) -> &'static str {
+pub(super) fn relation(relation: CpuRelation) -> &'static str {
     match relation {
         CpuRelation::SmtSibling => "one core",
         CpuRelation::SameCache => "one cache",

@@ -3,16 +3,24 @@
 //! Loads and stores are plain accesses, but for those that QEMU makes one atomic read-modify-write:
 //! the LSE instructions (`ldadd`, `swp`, `cas`), and the store of a load-exclusive and
 //! store-exclusive pair, which QEMU makes a compare-and-exchange with the value that was loaded.
-//!
-//! Encodings are those of the Arm ARM, section C4.1, "Loads and Stores".
+
+mod load_store;
 
 use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED};
 
+pub use self::load_store::{AddressForm, IndexPart, LoadStore, LoadStoreKind, decode_load_store};
 use super::MemoryUse;
 use crate::exchange::ExpectedRegisters;
 
-const YIELD: u32 = 0xd503_203f;
-const WFE: u32 = 0xd503_205f;
+/// `yield`.
+pub const YIELD: u32 = 0xd503_203f;
+/// `wfe`.
+pub const WFE: u32 = 0xd503_205f;
+/// `dc zva, x0`.
+const DC_ZVA: u32 = 0xd50b_7420;
+/// Number of the stack pointer for [`RegisterReader`](crate::registers::RegisterReader). Instructions name it by 31,
+/// which stands for zero elsewhere.
+pub const STACK_POINTER: u8 = 32;
 
 /// Returns true for `yield` and `wfe`. QEMU does not wait in `wfe` when it runs CPUs in threads of
 /// their own.
@@ -22,13 +30,29 @@ pub fn is_pause(bytes: &[u8]) -> bool {
 
 /// Decodes the use from an instruction's bytes. Unknown instructions count as plain accesses.
 pub fn memory_use(bytes: &[u8]) -> MemoryUse {
-    let Some(kind) = instruction_word(bytes).and_then(atomic_kind) else {
+    let access = instruction_word(bytes).and_then(decode_load_store);
+    let Some(access) = access else {
         return MemoryUse::PLAIN;
     };
-    let (uncertain, compares, expected) = match kind {
-        AtomicKind::Swap => (false, 0, None),
-        AtomicKind::Arithmetic => (true, 0, None),
-        AtomicKind::CompareExchange(expected) => (true, COMPARE_EXCHANGE, expected),
+    let (uncertain, compares, expected) = match access.kind {
+        // QEMU reports the value that it stores.
+        LoadStoreKind::Swap => (false, 0, None),
+        // QEMU reports the operand.
+        LoadStoreKind::Arithmetic => (true, 0, None),
+        // QEMU reports the value that it would store. What a store-exclusive expects is in QEMU's monitor.
+        LoadStoreKind::StoreExclusive => (true, COMPARE_EXCHANGE, None),
+        LoadStoreKind::CompareAndSwap(register) => {
+            let expected = ExpectedRegisters::single(register);
+            (true, COMPARE_EXCHANGE, Some(expected))
+        }
+        LoadStoreKind::CompareAndSwapPair(low) => {
+            let expected = ExpectedRegisters::pair(low, low | 1);
+            (true, COMPARE_EXCHANGE, Some(expected))
+        }
+        LoadStoreKind::Load
+        | LoadStoreKind::LoadExclusive
+        | LoadStoreKind::Store
+        | LoadStoreKind::Zero => return MemoryUse::PLAIN,
     };
     MemoryUse {
         read_write: true,
@@ -38,51 +62,18 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
     }
 }
 
-/// Returns the number of a register in instructions.
+/// Returns the number of a register in instructions, and that of `sp`.
 pub fn register_number(name: &str) -> Option<u8> {
+    if name == "sp" {
+        return Some(STACK_POINTER);
+    }
     let number = name.strip_prefix('x')?.parse().ok()?;
     (number < 31).then_some(number)
 }
 
-fn instruction_word(bytes: &[u8]) -> Option<u32> {
+/// Returns the word that the bytes of an instruction are.
+pub fn instruction_word(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
-}
-
-/// Kind of an atomic read-modify-write.
-enum AtomicKind {
-    /// `swp`: QEMU reports the value that it stores.
-    Swap,
-    /// `ldadd`, `ldclr` and the like: QEMU reports the operand.
-    Arithmetic,
-    /// `cas`, `casp`, `stxr`, `stxp`: QEMU reports the value that it would store. The first two
-    /// have the value that they expect in registers, the others in QEMU's monitor.
-    CompareExchange(Option<ExpectedRegisters>),
-}
-
-fn atomic_kind(word: u32) -> Option<AtomicKind> {
-    let bit = |number: u32| word >> number & 1 == 1;
-    match word >> 24 & 0x3f {
-        // Exclusives and compare-and-swap.
-        0b00_1000 => {
-            let (ordered, load, pair) = (bit(23), bit(22), bit(21));
-            let is_cas = pair && (ordered || !bit(31));
-            let is_store_exclusive = !ordered && !load && !is_cas;
-            let register = (word >> 16 & 31) as u8;
-            let expected = is_cas.then(|| match ordered {
-                true => ExpectedRegisters::single(register),
-                // casp
-                false => ExpectedRegisters::pair(register & !1, register | 1),
-            });
-            (is_cas || is_store_exclusive).then_some(AtomicKind::CompareExchange(expected))
-        }
-        // Atomic memory operations. The others of the encoding are `ldapr` and 64-byte accesses.
-        0b11_1000 if bit(21) && word >> 10 & 3 == 0 => match (bit(15), word >> 12 & 7) {
-            (false, _) => Some(AtomicKind::Arithmetic),
-            (true, 0) => Some(AtomicKind::Swap),
-            (true, _) => None,
-        },
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -121,7 +112,7 @@ mod tests {
         assert_eq!(expected(0xb821_0062), None); // ldadd w1, w2, [x3]
         assert_eq!(
             ["x0", "x30", "x31", "xzr", "sp"].map(register_number),
-            [Some(0), Some(30), None, None, None]
+            [Some(0), Some(30), None, None, Some(STACK_POINTER)]
         );
     }
 

@@ -3,7 +3,6 @@
 use super::SimulatedGuest;
 use super::operands::{BasedSegment, MemoryOperand};
 use super::translate::AccessInstruction;
-use crate::insn::TranslatedMachine;
 use crate::registers::{FS_BASE, GS_BASE, RegisterReader};
 
 /// Bytes of a string that are ordered before its instruction, at most.
@@ -12,7 +11,7 @@ const STRING_MAX: u64 = 4096;
 const COUNT_REGISTER: u8 = 1;
 
 impl SimulatedGuest {
-    /// Returns the bytes of an operand: of a string all that its repetitions access, of others the first.
+    /// Returns the bytes of an operand that are ordered: of a string all that its repetitions access.
     pub(super) fn operand_bytes(
         &self,
         n: usize,
@@ -20,7 +19,7 @@ impl SimulatedGuest {
         instruction: &AccessInstruction,
     ) -> u64 {
         if !instruction.is_counted_string() {
-            return 1;
+            return operand.ordered_bytes.into();
         }
         let count = self.register(n, COUNT_REGISTER).unwrap_or(1);
         count.saturating_mul(operand.bytes.into()).min(STRING_MAX)
@@ -30,7 +29,7 @@ impl SimulatedGuest {
     pub(super) fn register(&self, n: usize, number: u8) -> Option<u64> {
         let find = || {
             // SAFETY: within a callback of a CPU.
-            unsafe { RegisterReader::find(TranslatedMachine::X86) }
+            unsafe { RegisterReader::find(self.plugin.machine) }
         };
         let reader = self.plugin.registers.get_or_init(find).as_ref()?;
         let seat = &self.seats[n];
@@ -50,8 +49,8 @@ impl SimulatedGuest {
         if let Some(base) = operand.base {
             address = address.wrapping_add(read(base)?);
         }
-        if let Some((index, factor)) = operand.index {
-            address = address.wrapping_add(read(index)?.wrapping_mul(factor.into()));
+        if let Some(index) = operand.index {
+            address = address.wrapping_add(index.amount(read(index.number)?));
         }
         if let Some(bit) = operand.bit {
             address = address.wrapping_add(bit.word_offset(read(bit.register)?));
@@ -63,6 +62,6 @@ impl SimulatedGuest {
             };
             address = address.wrapping_add(read(start)?);
         }
-        Some(address)
+        Some(address & !(u64::from(operand.alignment) - 1))
     }
 }

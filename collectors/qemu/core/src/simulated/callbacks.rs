@@ -40,6 +40,10 @@ callback_with_place! {
     /// Called at a pause instruction.
     on_pause => pause_comes
 }
+callback_with_place! {
+    /// Called at a `wfe`.
+    on_wait_for_event => wait_for_event_comes
+}
 
 extern "C" fn block_due(vcpu: c_uint, cost_ps: *mut c_void, return_address: usize) {
     if let Some(guest) = guest() {
@@ -52,7 +56,8 @@ extern "C" fn block_due(vcpu: c_uint, cost_ps: *mut c_void, return_address: usiz
 extern "C" fn instruction_comes(vcpu: c_uint, data: *mut c_void, return_address: usize) {
     // SAFETY: the data of this callback, never freed.
     let instruction = unsafe { &*data.cast::<AccessInstruction>() };
-    if instruction.site.is_contended()
+    // What QEMU does not show can be noted here only.
+    if (instruction.site.is_contended() || instruction.is_unseen)
         && let Some(guest) = guest()
         && guest.has_turn(vcpu as usize)
     {
@@ -78,6 +83,20 @@ extern "C" fn pause_comes(vcpu: c_uint, rest_ps: *mut c_void, return_address: us
     {
         let place = WaitingPlace::Code { return_address };
         guest.pause(vcpu as usize, rest_ps as u64, place);
+    }
+}
+
+extern "C" fn wait_for_event_comes(vcpu: c_uint, rest_ps: *mut c_void, return_address: usize) {
+    let seat = guest().and_then(|guest| guest.seats.get(vcpu as usize));
+    if seat.is_some_and(|seat| !seat.has_event.take()) {
+        pause_comes(vcpu, rest_ps, return_address);
+    }
+}
+
+/// Called at an instruction that gives its CPU an event, for which the next `wfe` does not wait.
+pub extern "C" fn on_event(vcpu: c_uint, _data: *mut c_void) {
+    if let Some(seat) = guest().and_then(|guest| guest.seats.get(vcpu as usize)) {
+        seat.has_event.set(true);
     }
 }
 

@@ -1,10 +1,9 @@
-//! Facts about an x86-64 instruction by its bytes.
+//! Facts about an instruction by its bytes.
 
-use iced_x86::{
-    Code, Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register,
-};
-
-use super::operands::{MemoryOperand, is_locked, memory_operands};
+use super::aarch64;
+use super::operands::MemoryOperand;
+use super::x86::X86Decoder;
+use crate::insn::TranslatedMachine;
 
 /// An instruction, as far as a simulation needs to know it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -15,8 +14,8 @@ pub struct DecodedInstruction {
     pub is_locked: bool,
     /// What it does to the processor.
     pub effect: ProcessorEffect,
-    /// It changes what a CPU knows of its page tables: it writes CR3 or CR4, or is `invlpg` or `invpcid`.
-    pub changes_pages: bool,
+    /// CPUs whose knowledge of their page tables it changes.
+    pub page_change: PageChange,
     /// String of which it accesses more than one element.
     pub string: Option<RepeatedString>,
 }
@@ -30,165 +29,76 @@ pub enum RepeatedString {
     Compared,
 }
 
+/// CPUs that an instruction makes forget what they know of their page tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum PageChange {
+    /// None.
+    #[default]
+    None,
+    /// Its own: it writes CR3, CR4 or TTBR0, or is `invlpg`, `invpcid` or a local `tlbi`.
+    OwnCpu,
+    /// All: it is a `tlbi` that others hear of.
+    AllCpus,
+}
+
 /// Effect of an instruction beyond registers and memory, which takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ProcessorEffect {
     /// It has none.
     #[default]
     None,
-    /// It waits in a spin loop.
+    /// It waits in a spin loop: `pause`.
     Pause,
+    /// The same, at no cost of its own: `yield`.
+    Yield,
+    /// It waits until another CPU stores to a line that it has loaded, unless it has an event: `wfe`.
+    WaitForEvent,
+    /// It gives the CPU an event: `sevl`.
+    SetEvent,
+    /// It lets all earlier instructions end first: `isb`.
+    Synchronize,
+    /// It waits for earlier accesses.
+    Barrier,
     /// It enters the kernel, or returns from it.
     SystemCall,
-    /// It returns from an interrupt.
+    /// It returns from an interrupt, or ends it at the interrupt controller.
     InterruptReturn,
-    /// It writes a control register, or one of the model.
+    /// It writes a control register, or one of the model, or changes what other CPUs know of page tables.
     RegisterWrite,
-    /// It reads the time stamp counter.
+    /// It reads the counter of time.
     ReadTicks,
 }
 
-/// Decodes instructions.
-pub struct InstructionDecoder {
-    factory: InstructionInfoFactory,
+impl ProcessorEffect {
+    /// Returns whether a CPU sleeps in the instruction while nothing changes that it looks at.
+    pub fn is_pause(self) -> bool {
+        matches!(self, Self::Pause | Self::Yield | Self::WaitForEvent)
+    }
 }
 
-impl Default for InstructionDecoder {
-    fn default() -> Self {
-        Self {
-            factory: InstructionInfoFactory::new(),
-        }
-    }
+/// Decodes the instructions of a machine.
+pub enum InstructionDecoder {
+    /// x86-64.
+    X86(X86Decoder),
+    /// AArch64.
+    Aarch64,
 }
 
 impl InstructionDecoder {
-    /// Returns what the instruction with these bytes at `pc` is; one without operands and effects if it is not understood.
+    /// Makes the decoder of a machine.
+    pub fn new(machine: TranslatedMachine) -> Self {
+        match machine {
+            TranslatedMachine::X86 => Self::X86(X86Decoder::default()),
+            TranslatedMachine::Aarch64 => Self::Aarch64,
+        }
+    }
+
+    /// Returns the facts about the instruction with these bytes at `pc`; one without operands and effects if it is not
+    /// understood.
     pub fn decode(&mut self, pc: u64, bytes: &[u8]) -> DecodedInstruction {
-        let instruction = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE).decode();
-        if instruction.code() == Code::INVALID {
-            return DecodedInstruction::default();
+        match self {
+            Self::X86(decoder) => decoder.decode(pc, bytes),
+            Self::Aarch64 => aarch64::decode(pc, bytes),
         }
-        DecodedInstruction {
-            operands: memory_operands(&instruction, &mut self.factory),
-            is_locked: is_locked(&instruction),
-            effect: processor_effect(&instruction),
-            changes_pages: changes_pages(&instruction),
-            string: repeated_string(&instruction),
-        }
-    }
-}
-
-fn processor_effect(instruction: &Instruction) -> ProcessorEffect {
-    match instruction.mnemonic() {
-        Mnemonic::Pause => ProcessorEffect::Pause,
-        Mnemonic::Syscall | Mnemonic::Sysretq => ProcessorEffect::SystemCall,
-        Mnemonic::Iretd | Mnemonic::Iretq => ProcessorEffect::InterruptReturn,
-        Mnemonic::Wrmsr => ProcessorEffect::RegisterWrite,
-        Mnemonic::Mov if written_control_register(instruction).is_some() => {
-            ProcessorEffect::RegisterWrite
-        }
-        Mnemonic::Rdtsc => ProcessorEffect::ReadTicks,
-        _ => ProcessorEffect::None,
-    }
-}
-
-fn changes_pages(instruction: &Instruction) -> bool {
-    match instruction.mnemonic() {
-        Mnemonic::Invlpg | Mnemonic::Invpcid => true,
-        _ => matches!(
-            written_control_register(instruction),
-            Some(Register::CR3 | Register::CR4)
-        ),
-    }
-}
-
-fn written_control_register(instruction: &Instruction) -> Option<Register> {
-    let is_register = instruction.op0_kind() == OpKind::Register;
-    let register = instruction.op0_register();
-    (instruction.mnemonic() == Mnemonic::Mov && is_register && register.is_cr()).then_some(register)
-}
-
-fn repeated_string(instruction: &Instruction) -> Option<RepeatedString> {
-    let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
-    if !repeats || !instruction.is_string_instruction() {
-        return None;
-    }
-    let compares = matches!(
-        instruction.mnemonic(),
-        Mnemonic::Cmpsb
-            | Mnemonic::Cmpsw
-            | Mnemonic::Cmpsd
-            | Mnemonic::Cmpsq
-            | Mnemonic::Scasb
-            | Mnemonic::Scasw
-            | Mnemonic::Scasd
-            | Mnemonic::Scasq
-    );
-    Some(match compares {
-        true => RepeatedString::Compared,
-        false => RepeatedString::Counted,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn decoded(bytes: &[u8]) -> DecodedInstruction {
-        InstructionDecoder::default().decode(0xffff_ffff_8100_0000, bytes)
-    }
-
-    #[test]
-    fn strings_repeat() {
-        let check = |bytes: &[u8], expect| {
-            assert_eq!(decoded(bytes).string, expect, "{bytes:02x?}");
-        };
-        check(&[0xf3, 0x48, 0xa5], Some(RepeatedString::Counted)); // rep movsq
-        check(&[0xf3, 0x66, 0xab], Some(RepeatedString::Counted)); // rep stosw
-        check(&[0x66, 0xf3, 0xab], Some(RepeatedString::Counted));
-        check(&[0xf3, 0xac], Some(RepeatedString::Counted)); // rep lodsb
-        check(&[0xf3, 0xa6], Some(RepeatedString::Compared)); // repe cmpsb
-        check(&[0xf2, 0xae], Some(RepeatedString::Compared)); // repne scasb
-        check(&[0xa4], None); // movsb
-        check(&[0xf2, 0x0f, 0x10, 0x07], None); // movsd (%rdi),%xmm0
-        check(&[0xf3, 0x0f, 0xb8, 0xa5, 0, 0, 0, 0], None); // popcnt
-    }
-
-    #[test]
-    fn changes_of_page_tables_are_known() {
-        for changes in [
-            &[0x0f, 0x22, 0xd8][..],               // mov %rax,%cr3
-            &[0x41, 0x0f, 0x22, 0xdc],             // mov %r12,%cr3
-            &[0x0f, 0x22, 0xe0],                   // mov %rax,%cr4
-            &[0x0f, 0x01, 0x3f],                   // invlpg (%rdi)
-            &[0x66, 0x0f, 0x38, 0x82, 0x04, 0x24], // invpcid (%rsp),%rax
-        ] {
-            assert!(decoded(changes).changes_pages, "{changes:02x?}");
-        }
-        for other in [
-            &[0x0f, 0x22, 0xc0][..], // mov %rax,%cr0
-            &[0x0f, 0x20, 0xd8],     // mov %cr3,%rax
-            &[0x0f, 0x01, 0xf8],     // swapgs
-            &[0x0f, 0x01, 0x1f],     // lidt (%rdi)
-            &[],
-        ] {
-            assert!(!decoded(other).changes_pages, "{other:02x?}");
-        }
-    }
-
-    #[test]
-    fn effects_on_the_processor() {
-        let check = |bytes: &[u8], expect| {
-            assert_eq!(decoded(bytes).effect, expect, "{bytes:02x?}");
-        };
-        check(&[0xf3, 0x90], ProcessorEffect::Pause);
-        check(&[0x90], ProcessorEffect::None); // nop
-        check(&[0x0f, 0x05], ProcessorEffect::SystemCall);
-        check(&[0x48, 0x0f, 0x07], ProcessorEffect::SystemCall); // sysretq
-        check(&[0x48, 0xcf], ProcessorEffect::InterruptReturn);
-        check(&[0x0f, 0x30], ProcessorEffect::RegisterWrite); // wrmsr
-        check(&[0x41, 0x0f, 0x22, 0xdc], ProcessorEffect::RegisterWrite); // mov %r12,%cr3
-        check(&[0x0f, 0x20, 0xd8], ProcessorEffect::None); // mov %cr3,%rax
-        check(&[0x0f, 0x31], ProcessorEffect::ReadTicks);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::atomic::Ordering::Relaxed;
 
 use relayout_machine::LineNumber;
 
@@ -14,9 +15,6 @@ use crate::callbacks::{FIXMAP, KERNEL};
 
 /// Bits of an address within its page.
 const PAGE_BITS: u32 = 12;
-/// Start of the direct map, of x86-64 kernels from 4.20 on that use four levels of page tables and were
-/// started with `nokaslr`, as guests are.
-const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 /// Pages of programs that are kept for each CPU, one for each value of their low bits.
 const PAGES: usize = 256;
 
@@ -24,12 +22,15 @@ const PAGES: usize = 256;
 pub struct ProgramPages {
     /// Number of the page by the program's addresses, and where it is in the direct map.
     pages: [Cell<(u64, u64)>; PAGES],
+    /// Changes of page tables that all CPUs heard of when the pages were last looked at.
+    changes: Cell<u64>,
 }
 
 impl Default for ProgramPages {
     fn default() -> Self {
         Self {
             pages: [const { Cell::new((u64::MAX, 0)) }; PAGES],
+            changes: Cell::new(0),
         }
     }
 }
@@ -54,6 +55,14 @@ impl ProgramPages {
         }
     }
 
+    /// Forgets all pages if page tables have changed since, of which all CPUs hear.
+    fn follow(&self, changes: u64) -> &Self {
+        if self.changes.replace(changes) != changes {
+            self.forget();
+        }
+        self
+    }
+
     fn slot(&self, vaddr: u64) -> &Cell<(u64, u64)> {
         &self.pages[(vaddr >> PAGE_BITS) as usize % PAGES]
     }
@@ -64,7 +73,7 @@ impl SimulatedGuest {
     /// share, and for pages of a program that it has not accessed yet.
     pub fn line_before(&self, n: usize, vaddr: u64) -> Option<LineNumber> {
         let address = match vaddr {
-            ..KERNEL => self.seats[n].program_pages.find(vaddr)?,
+            ..KERNEL => self.program_pages(n).find(vaddr)?,
             FIXMAP.. => return None,
             _ => vaddr,
         };
@@ -77,9 +86,16 @@ impl SimulatedGuest {
         if known.is_some() || vaddr >= KERNEL {
             return known;
         }
-        let place = DIRECT_MAP.checked_add(physical_address(info, vaddr)?)?;
-        self.seats[n].program_pages.note(vaddr, place);
+        let start = self.options.direct_map;
+        let place = start.wrapping_add(physical_address(info, vaddr)?);
+        self.program_pages(n).note(vaddr, place);
         Some(self.moved_bytes.line_of(place))
+    }
+
+    fn program_pages(&self, n: usize) -> &ProgramPages {
+        self.seats[n]
+            .program_pages
+            .follow(self.page_changes.load(Relaxed))
     }
 }
 
@@ -96,7 +112,7 @@ fn physical_address(info: u32, vaddr: u64) -> Option<u64> {
 }
 
 /// Forgets where pages of programs are, and which program it is, before an instruction that
-/// [changes](super::decoded_instruction::DecodedInstruction::changes_pages) them.
+/// [changes](super::decoded_instruction::PageChange) them for its CPU.
 pub extern "C" fn on_changed_pages(vcpu: std::ffi::c_uint, _data: *mut c_void) {
     if let Some(seat) = super::guest().and_then(|guest| guest.seats.get(vcpu as usize)) {
         seat.program_pages.forget();
@@ -104,9 +120,18 @@ pub extern "C" fn on_changed_pages(vcpu: std::ffi::c_uint, _data: *mut c_void) {
     }
 }
 
+/// The same for all CPUs.
+pub extern "C" fn on_pages_changed_for_all(_vcpu: std::ffi::c_uint, _data: *mut c_void) {
+    if let Some(guest) = super::guest() {
+        guest.page_changes.fetch_add(1, Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
     #[test]
     fn pages_are_known_until_they_change() {
@@ -118,5 +143,8 @@ mod tests {
         assert_eq!(pages.find(0x40_1234 + ((PAGES as u64) << PAGE_BITS)), None);
         pages.forget();
         assert_eq!(pages.find(0x40_1234), None);
+        pages.note(0x40_1238, DIRECT_MAP);
+        assert!(pages.follow(0).find(0x40_1234).is_some());
+        assert_eq!(pages.follow(1).find(0x40_1234), None);
     }
 }

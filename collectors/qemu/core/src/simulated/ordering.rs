@@ -55,6 +55,9 @@ impl SimulatedGuest {
                 end: start.saturating_add(self.operand_bytes(n, operand, instruction)),
                 access: operand.access,
             };
+            let ordered = seat.ordered.get();
+            seat.ordered
+                .set(ordered.of_operand(operand.start, operand.end));
             if !self.order_operand(n, operand, instruction, kept, place) {
                 return seat.cell().release();
             }
@@ -73,7 +76,7 @@ impl SimulatedGuest {
         place: WaitingPlace,
     ) -> bool {
         let seat = &self.seats[n];
-        let is_string = instruction.is_counted_string();
+        let notes_itself = instruction.is_counted_string() || instruction.is_unseen;
         for part in operand.parts() {
             let Some(line) = self.line_before(n, part.start) else {
                 return true;
@@ -84,7 +87,7 @@ impl SimulatedGuest {
                 false => self.order_access(n, line, part, instruction, place),
             };
             match was_ordered {
-                Some(false) if !is_string => continue,
+                Some(false) if !notes_itself => continue,
                 Some(false) => self.note_unordered(n, line, part.access, instruction),
                 Some(true) => {}
                 None => return false,
@@ -160,7 +163,7 @@ impl SimulatedGuest {
             if ordered.contains(vaddr) {
                 return;
             }
-            if !ordered.is_empty()
+            if ordered.are_elsewhere(vaddr)
                 && instruction.string.is_none()
                 && instruction.operands.len() == 1
             {

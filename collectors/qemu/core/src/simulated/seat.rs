@@ -49,6 +49,8 @@ pub struct OrderedAccesses {
     /// address: what follows its first byte is not looked at.
     ranges: [(u64, u64); 2],
     count: u8,
+    /// First address that the last operand was computed to access, and the one behind its last.
+    computed: (u64, u64),
 }
 
 impl OrderedAccesses {
@@ -72,9 +74,17 @@ impl OrderedAccesses {
         self
     }
 
-    /// Returns true if no access was ordered.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
+    /// These, of an instruction whose last operand was computed to access the addresses from `start` to `end`.
+    pub fn of_operand(mut self, start: u64, end: u64) -> Self {
+        self.computed = (start, end);
+        self
+    }
+
+    /// Returns whether accesses were ordered, and their instruction accesses an address that its last operand was not
+    /// computed to access.
+    pub fn are_elsewhere(&self, address: u64) -> bool {
+        let (start, end) = self.computed;
+        self.count > 0 && !(start..end).contains(&address)
     }
 
     /// Returns whether the access to an address was ordered.
@@ -112,6 +122,8 @@ pub struct CpuSeat {
     /// What the instruction in which the CPU waits is granted with its next turn. If the CPU leaves its code, the
     /// instruction comes again, and must not ask again. Of a pause, no accesses.
     pub kept: Cell<Option<OrderedAccesses>>,
+    /// The next `wfe` ends at once.
+    pub has_event: Cell<bool>,
     /// Where pages of the present program are.
     pub program_pages: ProgramPages,
     /// The CPU has the page tables of the recorded program; `None` if that is not known since they changed.
@@ -171,6 +183,11 @@ mod tests {
         let both = ordered.with(0x1000, 0x1001).with(0x2000, 0x2001);
         assert!(both.contains(0x1000) && !both.contains(0x1001));
         assert!(!both.contains(0x2000), "there are two operands at most");
-        assert!(OrderedAccesses::at(7).is_empty() && !both.is_empty());
+        let operand = ordered.of_operand(0x38, 0x90);
+        assert!(
+            !operand.are_elsewhere(0x38),
+            "its first line needed no order"
+        );
+        assert!(operand.are_elsewhere(0x90) && !OrderedAccesses::at(7).are_elsewhere(0x90));
     }
 }

@@ -17,6 +17,7 @@ use super::qemu_hooks::QemuFunctions;
 use super::recorded_program::RecordedProgramSpace;
 use super::refresh::FIRST_LOOK;
 use super::seat::CpuSeat;
+use super::sites::SiteTable;
 use super::{NOBODY, SimulatedGuest, SimulationPhase, TurnState};
 use crate::api::QemuInfo;
 use crate::plugin::RecordingPlugin;
@@ -40,8 +41,10 @@ pub struct SimulationOptions {
     pub warm_ps: u64,
     /// Simulated time of the window.
     pub length_ps: u64,
-    /// Frequency of the guest's time stamp counter.
+    /// Frequency of the guest's time stamp counter; any for a machine without one.
     pub tsc_khz: u64,
+    /// Address of physical address 0 in the kernel's direct map, which need not be a part of it.
+    pub direct_map: u64,
     /// File in the folder of the recording that says where moved bytes lie.
     pub lines: Option<String>,
     /// The program that is recorded; the kernel if there is none.
@@ -56,6 +59,7 @@ impl Default for SimulationOptions {
             warm_ps: 300_000_000,
             length_ps: 1_000_000_000,
             tsc_khz: TSC_KHZ,
+            direct_map: 0,
             lines: None,
             program: None,
         }
@@ -81,6 +85,7 @@ impl SimulationOptions {
             "pause" => self.costs.pause = picoseconds()?,
             "tsc_khz" => self.tsc_khz = value.parse().ok()?,
             "program" => self.program = Some(RecordedProgramSpace::parse(value)?),
+            "direct_map" => self.direct_map = u64::from_str_radix(value, 16).ok()?,
             "lines" if !value.contains('/') => self.lines = Some(value.to_owned()),
             _ => return None,
         }
@@ -117,10 +122,8 @@ pub fn install_simulation(
     plugin: &'static RecordingPlugin,
     options: &SimulationOptions,
 ) -> Result<(), String> {
-    // SAFETY: QEMU passes a C string, or none.
-    let target = unsafe { info.target_name() }.unwrap_or_default();
-    if interface < 4 || !info.system_emulation || target != "x86_64" {
-        return Err("simulated time is for kernels of x86-64 under QEMU 10".to_owned());
+    if interface < 4 || !info.system_emulation {
+        return Err("simulated time is for kernels under QEMU 10".to_owned());
     }
     let cpus = usize::try_from(info.smp_vcpus).unwrap_or(0);
     let machine = read_machine(&plugin.options.dir.join(MACHINE_FILE))?;
@@ -137,8 +140,9 @@ pub fn install_simulation(
         plugin,
         functions: QemuFunctions::find()?,
         clocks: CpuClocks::new().ok_or("this QEMU has no inline operations for plugins")?,
-        sites: Mutex::default(),
+        sites: Mutex::new(SiteTable::new(plugin.machine)),
         seats: (0..cpus).map(|_| CpuSeat::default()).collect(),
+        page_changes: AtomicU64::new(0),
         turn: AtomicUsize::new(NOBODY),
         phase: AtomicU8::new(SimulationPhase::Loading as u8),
         is_held: AtomicBool::new(false),
@@ -182,9 +186,11 @@ mod tests {
 
     #[test]
     fn reads_what_the_host_writes() {
-        let options = parse("placement=0+3 warm=1000 length=2.5").unwrap();
+        let options =
+            parse("placement=0+3 warm=1000 length=2.5 direct_map=ffff888000000000").unwrap();
         assert_eq!(options.placement, CpuPlacement::List(vec![0, 3]));
         assert_eq!((options.warm_ps, options.length_ps), (1_000_000, 2500));
+        assert_eq!(options.direct_map, 0xffff_8880_0000_0000);
     }
 
     #[test]
@@ -210,6 +216,7 @@ mod tests {
             "what=1",
             "placement=near",
             "tsc_khz=x",
+            "direct_map=-1",
             "length=1e13",
             "lines=../lines",
             "program=1+2",

@@ -7,6 +7,7 @@ use relayout_machine::LineUse;
 
 use super::decoded_instruction::InstructionDecoder;
 use super::operands::MemoryOperand;
+use crate::insn::TranslatedMachine;
 
 /// Accesses after which what a site met counts as all that it meets.
 const KNOWN_AFTER: u32 = 64;
@@ -109,7 +110,6 @@ impl AccessSite {
 }
 
 /// All sites so far.
-#[derive(Default)]
 pub struct SiteTable {
     sites: Vec<&'static AccessSite>,
     /// Sites by address and bytes: programs have other code at one address.
@@ -119,6 +119,15 @@ pub struct SiteTable {
 }
 
 impl SiteTable {
+    /// Makes the empty table of a guest's machine.
+    pub fn new(machine: TranslatedMachine) -> Self {
+        Self {
+            sites: Vec::new(),
+            by_code: HashMap::new(),
+            decoder: InstructionDecoder::new(machine),
+        }
+    }
+
     /// Returns the site with this code at an address, which is new if there was none.
     pub fn site_at(
         &mut self,
@@ -172,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_site_calls_by_what_it_met() {
-        let mut sites = SiteTable::default();
+        let mut sites = SiteTable::new(TranslatedMachine::X86);
         let all = [1, 2, 3, 4].map(|pc| sites.site_at(pc, &[], &[]));
         let [quiet, rare, shares, hot] = all;
         [quiet, shares, hot].into_iter().for_each(use_often);
@@ -194,7 +203,7 @@ mod tests {
     /// Lines that several CPUs used only at the start do not make a site expensive for ever.
     #[test]
     fn what_was_met_is_forgotten() {
-        let mut sites = SiteTable::default();
+        let mut sites = SiteTable::new(TranslatedMachine::X86);
         let hot = sites.site_at(1, &[], &[]);
         let look = || {
             sites.begin_period();

@@ -5,18 +5,19 @@ use std::sync::PoisonError;
 
 use relayout_machine::LineAccess;
 
-use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
-use super::decoded_instruction::{
-    DecodedInstruction, InstructionDecoder, ProcessorEffect, RepeatedString,
+use super::callbacks::{
+    on_access, on_block_due, on_event, on_instruction, on_operation, on_pause, on_wait_for_event,
 };
-use super::line_numbers::on_changed_pages;
+use super::decoded_instruction::{
+    DecodedInstruction, InstructionDecoder, PageChange, ProcessorEffect, RepeatedString,
+};
+use super::line_numbers::{on_changed_pages, on_pages_changed_for_all};
 use super::operands::MemoryOperand;
 use super::recorded_program::on_space_end;
 use super::sites::{AccessSite, SiteTable};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
 use crate::callbacks::KERNEL;
-use crate::insn::TranslatedMachine;
 use crate::markers::GuestMarker;
 
 /// An instruction with memory operands, in one block.
@@ -25,6 +26,8 @@ pub struct AccessInstruction {
     pub operands: Box<[MemoryOperand]>,
     /// String of which it accesses further elements than its operands say.
     pub string: Option<RepeatedString>,
+    /// QEMU does not call back for its access.
+    pub is_unseen: bool,
     /// What the block costs from this instruction on, in picoseconds.
     pub rest_ps: u64,
 }
@@ -126,36 +129,30 @@ impl SimulatedGuest {
             }
         };
         if pc < KERNEL {
-            match TranslatedMachine::X86.decode_marker(bytes) {
+            match self.plugin.machine.decode_marker(bytes) {
                 Some(GuestMarker::Operation) => return call_without_data(on_operation),
                 Some(_) => return,
                 None => {}
             }
-        } else if decoded.changes_pages {
-            return call_without_data(on_changed_pages);
-        } else if self
-            .options
-            .program
-            .is_some_and(|program| program.ends_at(pc))
-        {
-            // SAFETY: as above; no data.
-            unsafe {
-                let none = std::ptr::null_mut();
-                api::qemu_plugin_register_vcpu_insn_exec_cb(
-                    insn,
-                    on_space_end,
-                    api::READS_REGS,
-                    none,
-                );
+        } else {
+            match decoded.page_change {
+                PageChange::None => {}
+                PageChange::OwnCpu => return call_without_data(on_changed_pages),
+                PageChange::AllCpus => return call_without_data(on_pages_changed_for_all),
+            }
+            if self
+                .options
+                .program
+                .is_some_and(|program| program.ends_at(pc))
+            {
+                register_space_end(insn);
             }
         }
-        if decoded.effect == ProcessorEffect::Pause {
-            // SAFETY: as above; the data is a number.
-            unsafe {
-                let rest = rest_ps as usize as *mut c_void;
-                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, api::READS_REGS, rest);
-            }
-            return;
+        if decoded.effect == ProcessorEffect::SetEvent {
+            return call_without_data(on_event);
+        }
+        if decoded.effect.is_pause() {
+            return register_pause(insn, decoded.effect, rest_ps);
         }
         let site = sites.site_at(pc, bytes, &decoded.operands);
         if site.is_quiet() {
@@ -163,6 +160,7 @@ impl SimulatedGuest {
         }
         let access = Box::leak(Box::new(AccessInstruction {
             site,
+            is_unseen: { decoded.operands.iter() }.any(|operand| operand.is_unseen),
             operands: decoded.operands.into_boxed_slice(),
             string: decoded.string,
             rest_ps,
@@ -186,5 +184,27 @@ impl SimulatedGuest {
             }
             api::qemu_plugin_register_vcpu_mem_cb(insn, on_access, api::NO_REGS, rw, data);
         }
+    }
+}
+
+/// Makes an instruction call back with which a kernel's function begins that ends address spaces.
+fn register_space_end(insn: *mut api::QemuInsn) {
+    // SAFETY: `insn` belongs to the block being translated; no data.
+    unsafe {
+        let none = std::ptr::null_mut();
+        api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_space_end, api::READS_REGS, none);
+    }
+}
+
+/// Makes a pause instruction call back, of a block that costs `rest_ps` from it on.
+fn register_pause(insn: *mut api::QemuInsn, effect: ProcessorEffect, rest_ps: u64) {
+    let callback = match effect {
+        ProcessorEffect::WaitForEvent => on_wait_for_event,
+        _ => on_pause,
+    };
+    // SAFETY: `insn` belongs to the block being translated; the data is a number.
+    unsafe {
+        let rest = rest_ps as usize as *mut c_void;
+        api::qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, api::READS_REGS, rest);
     }
 }

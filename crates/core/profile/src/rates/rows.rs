@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
-
 use super::{SimulatedRates, SiteRates};
 use crate::ids::{Addr, ContextId, RunId, SiteId};
+use crate::merge::{Error, numbers_of, unify_sites};
 use crate::model::{CountRow, Profile, Site, WaitRow};
 
 /// Bytes of an access that does not tell.
@@ -39,24 +38,19 @@ impl SimulatedRates {
     }
 
     /// Adds what CPUs waited for to a recording, whose sites are found by address and bytes.
-    pub fn add_waits(&self, profile: &mut Profile) {
-        let mut numbers: FxHashMap<Site, SiteId> = { profile.sites.iter().cloned() }
-            .zip((0..).map(SiteId))
-            .collect();
-        let sites = &mut profile.sites;
-        let mut number_of = |site: &SiteRates| {
-            let site = site.as_site();
-            *numbers.entry(site).or_insert_with_key(|site| {
-                sites.push(site.clone());
-                SiteId(sites.len() as u32 - 1)
-            })
-        };
+    ///
+    /// # Errors
+    /// More sites than a profile can number.
+    pub fn add_waits(&self, profile: &mut Profile) -> Result<(), Error> {
+        let mut known = numbers_of(&profile.sites);
+        let sites = self.sites.iter().map(SiteRates::as_site).collect();
+        let numbers = unify_sites(&mut profile.sites, &mut known, sites)?;
         let mut waits: Vec<WaitRow> = { self.accesses.iter() }
             .map(|access| WaitRow {
                 run: RunId(0),
                 addr: access.address,
                 size: self.access_bytes(access.site),
-                site: number_of(&self.sites[access.site]),
+                site: numbers[access.site],
                 access: access.kind,
                 requests: access.requests,
                 misses: access.misses,
@@ -65,6 +59,7 @@ impl SimulatedRates {
             .collect();
         waits.sort_by_key(|row| (row.addr, row.size, row.site, row.access as u8));
         profile.waits = waits;
+        Ok(())
     }
 
     /// Returns the bytes that an instruction accesses.

@@ -49,6 +49,7 @@ pub(crate) fn sample() -> MachineFile {
             }),
             ..RatioIntervals::default()
         },
+        contention: None,
         noise: Some(0.03),
         windows: WindowSummary {
             taken: 300,

@@ -2,6 +2,7 @@ use relayout_machine::{MACHINES, find_machine};
 use serde_json::json;
 
 use super::*;
+use crate::contention::{ContentionTests, MeasuredRule};
 use crate::estimate::ProbeEstimate;
 use crate::file::{TransferCost, VisitCost};
 use crate::topology::{CoreCounts, CpuRelation};
@@ -166,4 +167,55 @@ fn measurements_that_do_not_suffice_are_named() {
         |file| file.visits[0].ns = ProbeEstimate::new(1.0, 1.0, 1.0),
         "'transfers'",
     );
+}
+
+#[test]
+fn files_say_which_times_are_not_published() {
+    let source = |name| {
+        let machine = find_machine(name).expect("it is in the table");
+        SimulatedMachineFile::from_known(machine).source
+    };
+    let assumed = "other_socket_ns (assumed) lies from 110 to 260";
+    assert!(source("haswell-4s").contains(assumed));
+    assert!(!source("rome-2s").contains("lies from"));
+}
+
+/// Values that a rule does not allow become the nearest that it does.
+#[test]
+fn measured_rules_are_those_of_the_machine() {
+    let mut file = probed();
+    let rule = |rule: &str, value| MeasuredRule {
+        rule: rule.to_owned(),
+        value,
+        low: value,
+        high: value,
+    };
+    file.contention = Some(ContentionTests {
+        rules: vec![
+            rule("upgrade", 0.6),
+            rule("hold-after-loss", 1.7),
+            rule("near-first", 3.2),
+        ],
+        ..ContentionTests::default()
+    });
+    let rules = |file: &MachineFile| {
+        let machine = SimulatedMachineFile::from_probe(file)?;
+        Ok::<_, SimulatedMachineProblem>(machine.description()?.rules)
+    };
+    let read = rules(&file).unwrap();
+    let values = [
+        "upgrade",
+        "hold-after-loss",
+        "near-first",
+        "load-before-store",
+    ]
+    .map(|key| read.value(MachineRule::from_key(key).unwrap()));
+    let expected = MachineRule::LoadBeforeStore.facts().expected;
+    assert_eq!(values, [0.6, 0.8, 3.0, expected]);
+    let text = file.to_json();
+    assert_eq!(MachineFile::parse(text.as_bytes()), Ok(file.clone()));
+    let contention = file.contention.as_mut().unwrap();
+    contention.rules[0].rule = "upgrades".to_owned();
+    let problem = rules(&file).unwrap_err().to_string();
+    assert!(problem.contains("there is no rule 'upgrades'"), "{problem}");
 }

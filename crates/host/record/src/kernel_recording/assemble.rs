@@ -103,7 +103,7 @@ pub fn assemble_profile(
         (RecordedCode::Program, GuestWork::Program(work)) => {
             program_profile::program_outcome(recording, work, kernel, files, window)
         }
-        _ => Ok(kernel_outcome(recording, kernel, files, window)),
+        _ => kernel_outcome(recording, kernel, files, window),
     }
 }
 
@@ -113,7 +113,7 @@ pub fn kernel_outcome(
     kernel: &GuestKernel<'_>,
     files: GuestFiles<'_>,
     window: RecordedWindow,
-) -> RecordingOutcome {
+) -> Result<RecordingOutcome, Error> {
     let RecordedWindow {
         mut profile,
         run,
@@ -128,7 +128,7 @@ pub fn kernel_outcome(
             rates.fill_tables(&mut profile);
             pages = rates.pages(PAGE_BYTES);
         }
-        (Some(rates), None) => rates.add_waits(&mut profile),
+        (Some(rates), None) => rates.add_waits(&mut profile).map_err(Error::Parts)?,
         (None, _) => {}
     }
     let disks = files.disks.describe();
@@ -144,13 +144,13 @@ pub fn kernel_outcome(
         &pages,
         &mut profile,
     ));
-    RecordingOutcome {
+    Ok(RecordingOutcome {
         rates,
         profile,
         kernel_profile: None,
         problem,
         notes,
-    }
+    })
 }
 
 /// Adds to a profile of one run what the guest's memory tells of `pages`, and the modules. Returns remarks.

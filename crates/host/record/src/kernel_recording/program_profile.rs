@@ -22,8 +22,8 @@ pub fn program_outcome(
     window: RecordedWindow,
 ) -> Result<RecordingOutcome, Error> {
     let (pid, process) = read_process(files)?;
-    let kernel_profile =
-        { window.rates.as_ref().filter(|_| recording.idle.is_some()) }.map(|rates| {
+    let kernel_profile = match (&window.rates, recording.idle) {
+        (Some(rates), Some(_)) => {
             let window = RecordedWindow {
                 profile: Profile {
                     meta: window.profile.meta.clone(),
@@ -34,8 +34,10 @@ pub fn program_outcome(
                 problem: None,
                 notes: Vec::new(),
             };
-            kernel_outcome(recording, kernel, files, window).profile
-        });
+            Some(kernel_outcome(recording, kernel, files, window)?.profile)
+        }
+        _ => None,
+    };
     let RecordedWindow {
         mut profile,
         run,
@@ -46,7 +48,10 @@ pub fn program_outcome(
     if let Some(rates) = &rates {
         match recording.idle {
             Some(_) => rates.of_program().fill_tables(&mut profile),
-            None => rates.of_program().add_waits(&mut profile),
+            None => rates
+                .of_program()
+                .add_waits(&mut profile)
+                .map_err(Error::Parts)?,
         }
     }
     let is_empty = recording.idle.is_none() && run.accesses == 0;

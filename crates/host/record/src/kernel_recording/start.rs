@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Release;
 use std::time::{Duration, Instant};
 
+use memmap2::Mmap;
 use relayout_files::{InterruptFlag, cannot};
 use relayout_messages::RecordingProgress;
 use relayout_shadow::control::TakeOverStage;
@@ -17,9 +18,9 @@ use crate::guest_disks::GuestDisks;
 use crate::guest_snapshots::{
     GuestIdentity, NewSnapshot, SavedMachine, SnapshotRequest, SnapshotStore, file_content,
 };
-use crate::memory::{GuestProcess, MovedTypes, ProcessReader};
+use crate::memory::{GuestProcess, MemoryReaders, MovedTypes, ProcessReader};
 use crate::qemu::{MachineOrigin, QemuConfig, QemuMachine, machine_arguments, path_option};
-use crate::simulation::LINES_FILE;
+use crate::simulation::{GuestClockAndMap, LINES_FILE};
 use crate::workspace::{GuestMemory, RecordingWorkspace};
 use crate::{Error, GuestMachine, QemuCollector, SimulationSettings};
 
@@ -53,6 +54,8 @@ pub struct ReadyGuest<'g> {
     pub moved_types: MovedTypes<'g>,
     /// Reader of the process that is recorded; `None` if the kernel is.
     pub processes: Option<&'g ProcessReader>,
+    /// Readers of the kernel's memory.
+    pub readers: &'g MemoryReaders,
     /// Where the guest's memory has the frequency of its time stamp counter, in bytes from its start.
     pub tsc_khz_address: Option<u64>,
     pub progress: &'g dyn RecordingProgress,
@@ -103,7 +106,7 @@ enum WindowOption<'s> {
     Now,
     Simulated {
         settings: &'s SimulationSettings,
-        tsc_khz: u32,
+        guest: GuestClockAndMap,
         /// Option for the process that is recorded; empty if the kernel is.
         program: &'s str,
     },
@@ -179,9 +182,6 @@ impl ReadyGuest<'_> {
 
     /// Returns why the guest cannot have a snapshot; `None` if it can.
     fn snapshot_obstacle(&self) -> Option<&'static str> {
-        if self.kernel_machine != GuestMachine::X86 {
-            return Some("only guests of x86-64 have snapshots");
-        }
         if !can_keep_guests(self.collector) {
             return Some("snapshots need QEMU 10");
         }
@@ -306,9 +306,13 @@ impl ReadyGuest<'_> {
         let window = match &self.recording.simulation {
             Some(settings) => {
                 settings.write_machine(workspace.dir())?;
+                let guest = GuestClockAndMap {
+                    tsc_khz: self.read_tsc_khz(&memory)?,
+                    direct_map: self.read_direct_map(&memory)?,
+                };
                 WindowOption::Simulated {
                     settings,
-                    tsc_khz: self.read_tsc_khz(&memory)?,
+                    guest,
                     program: &program,
                 }
             }
@@ -348,8 +352,11 @@ impl ReadyGuest<'_> {
         process.map(Some).ok_or_else(unknown)
     }
 
-    /// Reads from the guest's memory how fast its time stamp counter runs.
-    fn read_tsc_khz(&self, memory: &GuestMemory) -> Result<u32, Error> {
+    /// Reads from the guest's memory how fast its time stamp counter runs; `None` for a machine without one.
+    fn read_tsc_khz(&self, memory: &GuestMemory) -> Result<Option<u32>, Error> {
+        if self.kernel_machine != GuestMachine::X86 {
+            return Ok(None);
+        }
         let unknown =
             || Error::Simulation("its kernel does not say how fast its clock runs".into());
         let at = self.tsc_khz_address.ok_or_else(unknown)?;
@@ -360,8 +367,16 @@ impl ReadyGuest<'_> {
             .map_err(|_| unknown())?;
         match u32::from_le_bytes(bytes) {
             0 => Err(unknown()),
-            khz => Ok(khz),
+            khz => Ok(Some(khz)),
         }
+    }
+
+    /// Reads from the guest's memory where its direct map has physical address 0.
+    fn read_direct_map(&self, memory: &GuestMemory) -> Result<u64, Error> {
+        let start = self.readers.read_direct_map(&map_memory(memory)?);
+        start.ok_or_else(|| {
+            Error::Simulation("its memory does not say where its direct map is".into())
+        })
     }
 
     /// Writes where the bytes of the objects lie that are in the guest's memory.
@@ -370,9 +385,8 @@ impl ReadyGuest<'_> {
         memory: &GuestMemory,
         workspace: &RecordingWorkspace,
     ) -> Result<(), Error> {
-        let unread = |error| Error::Simulation(format!("its memory cannot be read: {error}"));
-        let memory = memory.map().map_err(unread)?;
-        let map = self.moved_types.map_objects(&memory)?;
+        let cpus = self.recording.cpus;
+        let map = self.moved_types.map_objects(&map_memory(memory)?, cpus)?;
         let path = workspace.file_path(LINES_FILE);
         fs::write(&path, map.to_string()).map_err(cannot("write", &path))?;
         Ok(())
@@ -439,11 +453,11 @@ impl ReadyGuest<'_> {
             WindowOption::Now => "window=now".to_owned(),
             WindowOption::Simulated {
                 settings,
-                tsc_khz,
+                guest,
                 program,
             } => {
                 let between = if program.is_empty() { "" } else { "," };
-                format!("{}{between}{program}", settings.plugin_options(tsc_khz))
+                format!("{}{between}{program}", settings.plugin_options(guest))
             }
         };
         let options = format!("{},{window},dir=", self.plugin_options);
@@ -454,6 +468,11 @@ impl ReadyGuest<'_> {
         let text = format!("no snapshot of this guest is kept: {why}");
         self.progress.warn(&text);
     }
+}
+
+fn map_memory(memory: &GuestMemory) -> Result<Mmap, Error> {
+    let unread = |error| Error::Simulation(format!("its memory cannot be read: {error}"));
+    memory.map().map_err(unread)
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! Members that are said to lie elsewhere, in all objects of their types that the guest's slabs have room for.
+//! Members that are said to lie elsewhere: in all objects of their types that the guest's slabs have room for, in a
+//! variable, or in the chunks of per-cpu memory.
 
 use std::collections::BTreeSet;
 
 use relayout_machine::{ByteMap, MovedLayout, MovedObjects};
 use relayout_profile::RangeRow;
 
-use super::MemoryReaders;
 use super::lookup::KernelLookup;
 use super::requested_move::{NamedObjects, RequestedMove};
+use super::{CHUNK_TYPE, MemoryReaders};
 use crate::{Error, GuestKernel};
 
 /// Beginning of the names of caches that objects of all types share.
@@ -18,9 +19,42 @@ struct MovedType {
     layout: MovedLayout,
     /// First of its moves, for messages.
     first_move: RequestedMove,
+    /// Address of the variable with the name that the move gives its objects, if there is one.
+    variable: Option<u64>,
 }
 
 impl MovedType {
+    /// Finds the objects of the type in a guest of `cpus` CPUs.
+    fn find_objects(
+        &self,
+        readers: &MemoryReaders,
+        memory: &[u8],
+        slabs: &[RangeRow],
+        cpus: u16,
+    ) -> Result<Vec<MovedObjects>, Error> {
+        let addresses = match self.variable {
+            Some(variable) => readers.variable_addresses(memory, variable, cpus),
+            None if self.first_move.objects.type_name == CHUNK_TYPE => {
+                readers.chunk_addresses(memory)
+            }
+            None => {
+                let chosen = self.choose_slabs(slabs)?;
+                return Ok(chosen.into_iter().filter_map(slab_objects).collect());
+            }
+        };
+        if addresses.is_empty() {
+            let why = "the guest's memory does not tell where its objects are".to_owned();
+            return Err(self.first_move.refused(why));
+        }
+        let stride = u64::from(self.layout.bytes());
+        let object = |first| MovedObjects {
+            first,
+            stride,
+            count: 1,
+        };
+        Ok(addresses.into_iter().map(object).collect())
+    }
+
     /// Returns the slabs of the cache that has objects of the type, of which there must be one.
     fn choose_slabs<'s>(&self, slabs: &'s [RangeRow]) -> Result<Vec<&'s RangeRow>, Error> {
         let bytes = self.layout.bytes();
@@ -83,8 +117,10 @@ impl<'r> MovedTypes<'r> {
             let index = match types.iter().position(has_objects) {
                 Some(index) => index,
                 None => {
+                    let name = requested.objects.cache.as_deref();
                     types.push(MovedType {
                         layout: whole_layout(&mut lookup, requested)?,
+                        variable: name.and_then(|name| lookup.symbol(name).ok()),
                         first_move: requested.clone(),
                     });
                     types.len() - 1
@@ -100,20 +136,20 @@ impl<'r> MovedTypes<'r> {
         self.types.is_empty()
     }
 
-    /// Finds the objects in the guest's memory, the free ones too, and says where their bytes lie.
+    /// Finds the objects in the memory of a guest of `cpus` CPUs, the free ones too, and says where their bytes lie.
     ///
     /// # Errors
-    /// A type has no slab cache of its own.
-    pub fn map_objects(&self, memory: &[u8]) -> Result<ByteMap, Error> {
+    /// A type has neither a slab cache of its own nor a variable.
+    pub fn map_objects(&self, memory: &[u8], cpus: u16) -> Result<ByteMap, Error> {
         let slabs = self.readers.read_slabs(memory).unwrap_or_default();
-        let mut layouts = Vec::new();
-        for moved in &self.types {
-            let chosen = moved.choose_slabs(&slabs)?;
-            let objects = chosen.into_iter().filter_map(slab_objects).collect();
-            layouts.push((moved.layout.clone(), objects));
-        }
+        let objects_of = |moved: &MovedType| {
+            let objects = moved.find_objects(self.readers, memory, &slabs, cpus)?;
+            Ok((moved.layout.clone(), objects))
+        };
+        let layouts: Result<Vec<_>, Error> = self.types.iter().map(objects_of).collect();
+        let layouts = layouts?;
         ByteMap::new(layouts).map_err(|error| {
-            let why = format!("the slabs of its kernel are not as they should be: {error:?}");
+            let why = format!("objects of its kernel are not as they should be: {error:?}");
             Error::Simulation(why)
         })
     }

@@ -53,6 +53,13 @@ impl StaticDataReader {
         count.map_or(0, |count| count.min(POSSIBLE_CPUS_MAX) as u16)
     }
 
+    /// Returns whether the variable at this address has a copy for each CPU.
+    pub fn has_copies(&self, variable: u64) -> bool {
+        variable
+            .checked_sub(self.start)
+            .is_some_and(|offset| offset < self.bytes)
+    }
+
     /// Returns the addresses of the copies that `cpus` CPUs have of a variable, whose own address
     /// is `variable`.
     pub fn copies(&self, memory: &GuestMemory<'_>, variable: u64, cpus: u16) -> Vec<u64> {
@@ -80,6 +87,9 @@ impl StaticDataReader {
     }
 }
 
+/// Type of the chunks from which per-cpu memory is allocated.
+pub const CHUNK_TYPE: &str = "pcpu_chunk";
+
 /// Places and offsets of the chunks from which per-cpu memory is allocated.
 pub struct ChunkReader {
     list: u64,
@@ -102,10 +112,10 @@ impl ChunkReader {
     pub fn find(lookup: &mut KernelLookup<'_, '_>) -> Result<Self, MissingItem> {
         let booted = ["pcpu_first_chunk", "pcpu_reserved_chunk"];
         Ok(Self {
-            list: lookup.member("pcpu_chunk", "list")?,
-            base_addr: lookup.member("pcpu_chunk", "base_addr")?,
-            start_offset: lookup.member("pcpu_chunk", "start_offset")?,
-            pages: lookup.member("pcpu_chunk", "nr_pages")?,
+            list: lookup.member(CHUNK_TYPE, "list")?,
+            base_addr: lookup.member(CHUNK_TYPE, "base_addr")?,
+            start_offset: lookup.member(CHUNK_TYPE, "start_offset")?,
+            pages: lookup.member(CHUNK_TYPE, "nr_pages")?,
             unit_offsets: lookup.symbol("pcpu_unit_offsets")?,
             unit_bytes: lookup.symbol("pcpu_unit_size")?,
             booted: { booted.iter() }
@@ -140,6 +150,11 @@ impl ChunkReader {
     fn booted_chunks(&self, memory: &GuestMemory<'_>) -> Vec<u64> {
         let booted = self.booted.iter().filter_map(|&at| memory.read_u64(at));
         booted.filter(|&at| at != 0).collect()
+    }
+
+    /// Returns the addresses of all chunks.
+    pub fn chunks(&self, memory: &GuestMemory<'_>) -> Vec<u64> {
+        self.chunk_addresses(memory, self.booted_chunks(memory))
     }
 
     /// Returns the addresses of all chunks, first those that booting made.

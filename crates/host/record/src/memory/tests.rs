@@ -1,6 +1,7 @@
 //! Reads the memory of a kernel in miniature, which a C compiler lays out.
 
 use relayout_layout::dwarf::SectionStore;
+use relayout_machine::ByteMap;
 use relayout_profile::RangeKind;
 
 use super::paging::{PagingLevels, PhysicalLayout};
@@ -100,15 +101,51 @@ fn a_slab_is_found_by_any_of_its_pages() {
     });
 }
 
-#[test]
-fn objects_of_a_type_are_in_the_cache_of_their_size() {
+/// Calls `check` with the kernel and a function that maps what is moved.
+fn with_moves(check: impl FnOnce(&GuestKernel<'_>, &dyn Fn(&[&str]) -> Result<ByteMap, Error>)) {
     let (elf, store) = (compile_guest(&[]), SectionStore::default());
     let kernel = kernel(&elf, &store);
     let (memory, readers) = (physical_memory(&kernel), MemoryReaders::find(&kernel));
-    let map = |moves: &[&str]| {
+    check(&kernel, &|moves| {
         let moves: Vec<RequestedMove> = moves.iter().map(|text| text.parse().unwrap()).collect();
-        MovedTypes::find(&kernel, &readers, &moves)?.map_objects(&memory)
-    };
+        MovedTypes::find(&kernel, &readers, &moves)?.map_objects(&memory, 2)
+    });
+}
+
+#[test]
+fn variables_and_chunks_of_per_cpu_memory_are_moved() {
+    with_moves(|kernel, map| {
+        let symbol = |name| kernel.symbol_address(name).unwrap();
+        let base_addr = 24;
+        let moved = |request: &str, objects: &[u64], others: &[u64]| {
+            let map = map(&[request]).unwrap();
+            let is_moved = |&at: &u64| map.said_address(at + base_addr) != at + base_addr;
+            assert!(objects.iter().all(is_moved), "{request}");
+            assert!(!others.iter().any(is_moved), "{request}");
+        };
+        let [first, other] = ["first_chunk", "other_chunk"].map(symbol);
+        moved("pcpu_chunk.base_addr=own-line", &[first, other], &[]);
+        moved(
+            "other_chunk:pcpu_chunk.base_addr=own-line",
+            &[other],
+            &[first],
+        );
+        // Any variable of a section of which each CPU has a copy.
+        let copies = [CHUNKS, CHUNKS + 0x4000];
+        moved(
+            "__per_cpu_start:pcpu_chunk.base_addr=own-line",
+            &copies,
+            &[first],
+        );
+    });
+}
+
+#[test]
+fn objects_of_a_type_are_in_the_cache_of_their_size() {
+    with_moves(|_, map| check_moves_in_slabs(map));
+}
+
+fn check_moves_in_slabs(map: &dyn Fn(&[&str]) -> Result<ByteMap, Error>) {
     let first = page(40) + 8;
     let moves = ["task_slot.uses.second=64", "task_slot@64..72=own-line"];
     let found = map(&moves).unwrap();

@@ -85,7 +85,7 @@ pub fn assemble_profile(
         }
     }
     notes.truncate(NOTES_MAX);
-    let profile = merge_processes(profiles).map_err(Error::Processes)?;
+    let profile = merge_processes(profiles).map_err(Error::Parts)?;
     facts.go_on()?;
     notes.extend(follow_notes(&profile, &ending.processes.dropped));
     let problem = ending.problem.or_else(|| {

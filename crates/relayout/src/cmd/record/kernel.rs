@@ -7,7 +7,7 @@ use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_messages::UserError;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
-    RecordedCode, SnapshotStore, find_workload, record_kernel, workloads,
+    RecordedCode, SimulationSettings, SnapshotStore, find_workload, record_kernel, workloads,
 };
 use relayout_report::text::record::kernel_summary;
 use relayout_session::record::{KernelFiles, require_writable};
@@ -156,7 +156,8 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(name) = &args.workload {
         find_workload(name)?;
     }
-    let order = args.simulation.requested_order(&args.ordered_guest())?;
+    let ordered_guest = args.ordered_guest();
+    let chosen = args.simulation.choose_simulation(&ordered_guest)?;
     let output = match args.idle.is_some() || args.simulation.machine.rates {
         true => None,
         false => Some(
@@ -176,6 +177,9 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     };
     let debug = DebugFile::open(&files.debug)?;
     let kernel = GuestKernel::open(&files.image, &debug)?;
+    let order = args
+        .simulation
+        .requested_order(chosen, &ordered_guest, kernel.machine)?;
     let tools = GuestTools::find(kernel.machine, args.guest.qemu.as_deref(), cache.as_ref())?;
     let modules = match &files.modules {
         Some(folder) => ModuleFolder::read(folder)?,
@@ -185,15 +189,9 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let snapshots = SnapshotStore::locate().filter(|_| !args.no_snapshot);
     let record = |number: u16, progress: &TerminalProgress| {
         let seed = args.repeat.seed.wrapping_add(number.into());
-        let recording = KernelRecording {
-            snapshots: snapshots.clone(),
-            ..recording(args, seed, modules.clone())
-        };
         order.record(progress, |simulation| {
-            let recording = KernelRecording {
-                simulation,
-                ..recording.clone()
-            };
+            let recording =
+                requested_recording(args, seed, modules.clone(), simulation, snapshots.clone());
             record_kernel(&recording, &kernel, &tools, progress, interrupt)
         })
     };
@@ -249,8 +247,14 @@ impl Args {
     }
 }
 
-/// Returns the recording that the options ask for, in the host's order and without snapshots.
-fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecording {
+/// Returns the recording that the options ask for.
+fn requested_recording(
+    args: &Args,
+    seed: u64,
+    module_folder: ModuleFolder,
+    simulation: Option<SimulationSettings>,
+    snapshots: Option<SnapshotStore>,
+) -> KernelRecording {
     let work = match (&args.run, &args.workload) {
         (Some(path), _) => GuestWork::Program(args.program.work(path.clone())),
         (None, name) => GuestWork::Workload(name.clone().unwrap_or_default()),
@@ -270,11 +274,11 @@ fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecor
         qemu_arguments: args.qemu_arguments.clone(),
         bursts: args.repeat.bursts,
         time_limit: args.guest.time_limit,
-        simulation: None,
+        simulation,
         idle: match args.simulation.machine.rates {
             true => Some(IdleWindow::Time),
             false => args.idle.map(IdleMeasure::window),
         },
-        snapshots: None,
+        snapshots,
     }
 }

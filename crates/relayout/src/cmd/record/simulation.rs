@@ -7,14 +7,16 @@ use std::time::Duration;
 use clap_complete::ArgValueCandidates;
 use relayout_machine::MachineRule;
 use relayout_messages::{RecordingProgress, UserError};
-use relayout_record::{Error, NamedMachine, RequestedMove, SimulationSettings};
+use relayout_record::{Error, GuestMachine, NamedMachine, RequestedMove, SimulationSettings};
 use relayout_session::find_simulated_machine;
 
 use crate::arguments;
 use crate::complete;
 
-/// Machine in whose time guests execute that are asked for none.
-const DEFAULT_MACHINE: &str = "sapphire-rapids-2s";
+/// Machine in whose time guests of x86-64 execute that are asked for none.
+const DEFAULT_MACHINE_X86: &str = "sapphire-rapids-2s";
+/// The same for guests of arm64.
+const DEFAULT_MACHINE_AARCH64: &str = "graviton4-2s";
 /// Placement of CPUs that are asked for none.
 const DEFAULT_PLACEMENT: &str = "pack";
 /// Longest window of a guest that is to finish its work.
@@ -30,8 +32,8 @@ pub struct SimulationArgs {
     #[command(flatten)]
     pub machine: MachineArgs,
     /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
-    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache; may be given more
-    /// than once
+    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache, VARIABLE:TYPE for a
+    /// variable; may be given more than once
     #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
     moves: Vec<RequestedMove>,
 }
@@ -41,7 +43,8 @@ pub struct SimulationArgs {
 pub struct MachineArgs {
     /// Execute the guest in the simulated time of this machine: its CPUs wait for cache lines as they would
     /// there. `relayout probe --machines` lists names; a FILE is one that `relayout probe -o` or `relayout probe
-    /// --machines NAME -o` wrote. Line latencies only: no core, no caches' size [default: sapphire-rapids-2s]
+    /// --machines NAME -o` wrote. Line latencies only: no core, no caches' size [default: sapphire-rapids-2s; for arm64
+    /// kernels graviton4-2s]
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::machines))]
     pub machine: Option<PathBuf>,
     /// Give a rule of the machine another value; may be given more than once. `relayout probe --rules` lists them
@@ -82,15 +85,6 @@ impl MachineArgs {
             .find_map(|(name, is_given)| is_given.then_some(name))
     }
 
-    /// Returns the machine with its rules.
-    ///
-    /// # Errors
-    /// There is no such machine, or its file is none.
-    fn find_machine(&self) -> Result<NamedMachine, UserError> {
-        let machine = self.machine.as_deref().unwrap_or(DEFAULT_MACHINE.as_ref());
-        find_simulated_machine(machine, &self.rule)
-    }
-
     /// Places `cpus` CPUs on the machine.
     ///
     /// # Errors
@@ -109,9 +103,11 @@ impl MachineArgs {
     /// # Errors
     /// There is no such machine or placement, its file is none, or it has no room.
     pub fn program_simulation(&self, cpus: u16) -> Result<SimulationSettings, UserError> {
+        let machine = self.machine.as_deref();
+        let machine = machine.unwrap_or(DEFAULT_MACHINE_X86.as_ref());
         Ok(SimulationSettings {
             warm_up: Duration::ZERO,
-            ..self.place(self.find_machine()?, cpus)?
+            ..self.place(find_simulated_machine(machine, &self.rule)?, cpus)?
         })
     }
 }
@@ -135,6 +131,14 @@ pub struct OrderedGuest {
     pub has_end: bool,
     /// Given option that only the host's order has.
     pub host_option: Option<&'static str>,
+}
+
+/// Simulation that the options ask for, as far as it is known before the guest's kernel.
+pub struct ChosenSimulation {
+    /// The machine; none for the default one of the guest's kind.
+    named: Option<NamedMachine>,
+    /// Nobody asked for a simulation.
+    is_default: bool,
 }
 
 /// Order of a guest's accesses.
@@ -170,11 +174,14 @@ impl RequestedOrder {
 }
 
 impl SimulationArgs {
-    /// Returns the order that the options ask for.
+    /// Returns the simulation that the options ask for; `None` for the order of the host.
     ///
     /// # Errors
-    /// The options contradict each other, there is no such machine, its file is none, or it has no room.
-    pub fn requested_order(&self, guest: &OrderedGuest) -> Result<RequestedOrder, UserError> {
+    /// The options contradict each other, there is no such machine, or its file is none.
+    pub fn choose_simulation(
+        &self,
+        guest: &OrderedGuest,
+    ) -> Result<Option<ChosenSimulation>, UserError> {
         let option = match self.order {
             Some(AccessOrder::Simulated) => Some("--order simulated"),
             _ => self.machine.first_option(),
@@ -191,14 +198,37 @@ impl SimulationArgs {
                 let remedy = format!("leave out {option} or {host_option}");
                 return Err(UserError::input(text).with_remedy(remedy));
             }
-            (None, Some(_)) => return Ok(RequestedOrder::default()),
-            (None, None) if guest.runs_program => return Ok(RequestedOrder::default()),
+            (None, Some(_)) => return Ok(None),
+            (None, None) if guest.runs_program => return Ok(None),
             (_, None) => {}
         }
-        let machine = self.machine.find_machine()?;
+        let find = |machine| find_simulated_machine(machine, &self.machine.rule);
+        Ok(Some(ChosenSimulation {
+            named: self.machine.machine.as_deref().map(find).transpose()?,
+            is_default: option.is_none(),
+        }))
+    }
+
+    /// Returns the order that a guest of this kind has with the chosen simulation, or without one.
+    ///
+    /// # Errors
+    /// There is no such placement, or the machine has no room for the CPUs.
+    pub fn requested_order(
+        &self,
+        chosen: Option<ChosenSimulation>,
+        guest: &OrderedGuest,
+        kind: GuestMachine,
+    ) -> Result<RequestedOrder, UserError> {
+        let Some(ChosenSimulation { named, is_default }) = chosen else {
+            return Ok(RequestedOrder::default());
+        };
+        let machine = match named {
+            Some(machine) => machine,
+            None => find_simulated_machine(default_machine(kind).as_ref(), &self.machine.rule)?,
+        };
         let mut settings = match self.machine.place(machine, guest.cpus) {
             Ok(settings) => settings,
-            Err(_) if option.is_none() => return Ok(RequestedOrder::default()),
+            Err(_) if is_default => return Ok(RequestedOrder::default()),
             Err(error) => return Err(error.into()),
         };
         if self.machine.simulate.is_none() && guest.has_end {
@@ -209,7 +239,15 @@ impl SimulationArgs {
         settings.moves.clone_from(&self.moves);
         Ok(RequestedOrder {
             simulation: RefCell::new(Some(settings)),
-            is_default: option.is_none(),
+            is_default,
         })
+    }
+}
+
+/// Returns the machine in whose time guests of a kind execute that are asked for none.
+fn default_machine(kind: GuestMachine) -> &'static str {
+    match kind {
+        GuestMachine::X86 => DEFAULT_MACHINE_X86,
+        GuestMachine::Aarch64 => DEFAULT_MACHINE_AARCH64,
     }
 }
