@@ -31,15 +31,15 @@ enum ChannelKind {
     Unbounded,
 }
 
-enum Length {
+enum RunLength {
     Time(Duration),
     Rounds(u64),
 }
 
-struct Options {
+struct BenchOptions {
     mix: String,
     kind: ChannelKind,
-    length: Length,
+    length: RunLength,
     json: bool,
 }
 
@@ -83,11 +83,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options {
+fn parse(mut words: impl Iterator<Item = String>) -> Result<BenchOptions, String> {
+    let mut options = BenchOptions {
         mix: "bounded".to_owned(),
         kind: ChannelKind::Bounded { capacity: ROOMY },
-        length: Length::Time(Duration::from_secs(1)),
+        length: RunLength::Time(Duration::from_secs(1)),
         json: false,
     };
     while let Some(word) = words.next() {
@@ -103,8 +103,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                     other => return Err(format!("--mix {other}: not known")),
                 };
             }
-            "--seconds" => options.length = Length::Time(seconds(&value()?)?),
-            "--iterations" => options.length = Length::Rounds(rounds(&value()?)?),
+            "--seconds" => options.length = RunLength::Time(seconds(&value()?)?),
+            "--iterations" => options.length = RunLength::Rounds(rounds(&value()?)?),
             other => return Err(format!("{other}: not known")),
         }
     }
@@ -124,7 +124,7 @@ fn rounds(text: &str) -> Result<u64, String> {
 }
 
 /// Does the rounds, and prints what came out. The error is a sum of a round that is wrong.
-async fn run(options: &Options) -> Result<(), usize> {
+async fn run(options: &BenchOptions) -> Result<(), usize> {
     for _ in 0..WARM_UP_ROUNDS {
         round(options.kind).await?;
     }
@@ -132,8 +132,8 @@ async fn run(options: &Options) -> Result<(), usize> {
     let begin = Instant::now();
     let mut done = 0;
     while match options.length {
-        Length::Time(length) => begin.elapsed() < length,
-        Length::Rounds(rounds) => done < rounds,
+        RunLength::Time(length) => begin.elapsed() < length,
+        RunLength::Rounds(rounds) => done < rounds,
     } {
         round(options.kind).await?;
         done += 1;
@@ -147,12 +147,12 @@ async fn run(options: &Options) -> Result<(), usize> {
     let round_ns = elapsed.as_nanos() as f64 / done as f64;
     let mix = &options.mix;
     match options.length {
-        Length::Rounds(_) => println!("tokio_mpsc, {layout} layout: results are right"),
-        Length::Time(_) if options.json => println!(
+        RunLength::Rounds(_) => println!("tokio_mpsc, {layout} layout: results are right"),
+        RunLength::Time(_) if options.json => println!(
             "{{\"case\": \"tokio_mpsc\", \"layout\": \"{layout}\", \"mix\": \"{mix}\", \
              \"rounds\": {done}, \"round_ns\": {round_ns:.0}, \"mops\": {mops:.4}}}"
         ),
-        Length::Time(_) => println!(
+        RunLength::Time(_) => println!(
             "tokio_mpsc, {layout} layout, {mix}, {done} rounds of {round_ns:.0} ns\n\
              received: {mops:.4} Mops/s"
         ),

@@ -44,7 +44,7 @@ pub struct CrewPlan<A> {
 pub struct WindowJob<A> {
     /// Its round.
     pub round: usize,
-    /// What its threads do.
+    /// Work of its threads.
     pub arrangement: A,
     /// Place in memory, below [`MEMORY_PLACES`].
     pub place: usize,
@@ -54,11 +54,11 @@ pub struct WindowJob<A> {
     pub window: Duration,
 }
 
-/// What the threads of a crew do.
+/// Work that the threads of a crew share.
 pub trait CrewWork: Sync {
-    /// What distinguishes the windows of a round.
+    /// Distinction between the windows of a round.
     type Arrangement: Copy + Send + Sync;
-    /// What a window tells.
+    /// Result of a window.
     type Outcome: Send;
 
     /// Returns the number of threads that work, the first ones of the crew.
@@ -89,7 +89,7 @@ pub trait CrewWork: Sync {
 pub struct WorkCount {
     /// Operations that it did.
     pub operations: u64,
-    /// What it met meanwhile; the meaning is the work's own.
+    /// Events that it met meanwhile; their meaning is the work's own.
     pub events: u64,
 }
 
@@ -109,9 +109,9 @@ pub struct WindowPart {
 pub struct MeasuredWindow<A, O> {
     /// Its round.
     pub round: usize,
-    /// What its threads did.
+    /// Work of its threads.
     pub arrangement: A,
-    /// What it tells; `None` if the machine did not run a thread all the time.
+    /// Its result; `None` if the machine did not run a thread all the time.
     pub outcome: Option<O>,
 }
 

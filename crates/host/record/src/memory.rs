@@ -184,9 +184,14 @@ impl MemoryReaders {
         snapshot
     }
 
+    /// Opens the guest's memory. `None` if the kernel or the memory does not tell where the kernel's addresses lie.
+    fn open<'m>(&self, bytes: &'m [u8]) -> Option<GuestMemory<'m>> {
+        self.paging.as_ref().ok()?.open(bytes)
+    }
+
     /// Reads all slabs from the guest's memory. `None` if the kernel or its memory does not tell where they are.
     pub fn read_slabs(&self, bytes: &[u8]) -> Option<Vec<RangeRow>> {
-        let memory = self.paging.as_ref().ok()?.open(bytes)?;
+        let memory = self.open(bytes)?;
         let (reader, slabs) = (self.descriptors.as_ref().ok()?, self.slabs.as_ref().ok()?);
         let descriptor_bytes = reader.descriptor_bytes();
         let areas = self.areas.read(&memory, descriptor_bytes)?;
@@ -198,8 +203,7 @@ impl MemoryReaders {
 
     /// Returns the addresses of a variable in the guest's memory: of its copies if each of `cpus` CPUs has one.
     fn variable_addresses(&self, bytes: &[u8], variable: u64, cpus: u16) -> Vec<u64> {
-        let Some(memory) = { self.paging.as_ref().ok() }.and_then(|paging| paging.open(bytes))
-        else {
+        let Some(memory) = self.open(bytes) else {
             return Vec::new();
         };
         match &self.static_data {
@@ -210,15 +214,14 @@ impl MemoryReaders {
 
     /// Returns the addresses of the chunks of per-cpu memory. Empty if the kernel or its memory does not tell.
     fn chunk_addresses(&self, bytes: &[u8]) -> Vec<u64> {
-        let memory = { self.paging.as_ref().ok() }.and_then(|paging| paging.open(bytes));
-        let chunks = self.chunks.as_ref().ok().zip(memory);
+        let chunks = self.chunks.as_ref().ok().zip(self.open(bytes));
         chunks.map_or_else(Vec::new, |(reader, memory)| reader.chunks(&memory))
     }
 
     /// Reads which address physical address 0 has, or would have, in the direct map. `None` if the kernel or its memory
     /// does not tell.
     pub fn read_direct_map(&self, bytes: &[u8]) -> Option<u64> {
-        let memory = self.paging.as_ref().ok()?.open(bytes)?;
+        let memory = self.open(bytes)?;
         let areas = self.areas.read(&memory, 0)?;
         Some(areas.direct_map.wrapping_sub(memory.layout().start()))
     }

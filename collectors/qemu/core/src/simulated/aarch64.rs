@@ -20,12 +20,12 @@ const RETURNS: [u32; 3] = [0xd69f_03e0, 0xd69f_0bff, 0xd69f_0fff];
 const BASE_IS_SP: u8 = 31;
 
 /// Pattern of instructions: bits that are compared, and their values.
-struct Encoding {
+struct InstructionPattern {
     mask: u32,
     bits: u32,
 }
 
-impl Encoding {
+impl InstructionPattern {
     const fn new(mask: u32, bits: u32) -> Self {
         Self { mask, bits }
     }
@@ -36,21 +36,21 @@ impl Encoding {
 }
 
 /// `svc`, with any number.
-const SVC: Encoding = Encoding::new(0xffe0_001f, 0xd400_0001);
+const SVC: InstructionPattern = InstructionPattern::new(0xffe0_001f, 0xd400_0001);
 /// `wfet`, with any register.
-const WFET: Encoding = Encoding::new(0xffff_ffe0, 0xd503_1000);
+const WFET: InstructionPattern = InstructionPattern::new(0xffff_ffe0, 0xd503_1000);
 /// `isb`, with any option.
-const ISB: Encoding = Encoding::new(0xffff_f0ff, 0xd503_30df);
+const ISB: InstructionPattern = InstructionPattern::new(0xffff_f0ff, 0xd503_30df);
 /// `dsb`, with any option.
-const DSB: Encoding = Encoding::new(0xffff_f0ff, 0xd503_309f);
+const DSB: InstructionPattern = InstructionPattern::new(0xffff_f0ff, 0xd503_309f);
 /// `dmb`, with any option.
-const DMB: Encoding = Encoding::new(0xffff_f0ff, 0xd503_30bf);
+const DMB: InstructionPattern = InstructionPattern::new(0xffff_f0ff, 0xd503_30bf);
 /// `msr`, to a register by its number.
-const MSR: Encoding = Encoding::new(0xfff0_0000, 0xd510_0000);
+const MSR: InstructionPattern = InstructionPattern::new(0xfff0_0000, 0xd510_0000);
 /// `mrs`.
-const MRS: Encoding = Encoding::new(0xfff0_0000, 0xd530_0000);
+const MRS: InstructionPattern = InstructionPattern::new(0xfff0_0000, 0xd530_0000);
 /// `tlbi`, of any kind.
-const TLBI: Encoding = Encoding::new(0xfff8_f000, 0xd508_8000);
+const TLBI: InstructionPattern = InstructionPattern::new(0xfff8_f000, 0xd508_8000);
 
 /// Returns the number of a system register, as instructions have it in their bits 5 to 19.
 const fn system_register([op0, op1, crn, crm, op2]: [u32; 5]) -> u32 {

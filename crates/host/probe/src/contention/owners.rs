@@ -91,7 +91,7 @@ impl CpuGroup {
     }
 }
 
-/// What a window tells.
+/// Result of a window.
 #[derive(Clone, Debug)]
 struct OwnerWindow {
     ticket_ns: f64,

@@ -22,7 +22,7 @@ struct ReaderWork {
     lines: CrewLines,
 }
 
-/// What a window tells.
+/// Result of a window.
 #[derive(Clone, Copy, Debug)]
 struct ReaderWindow {
     ownership_ns: f64,

@@ -82,9 +82,9 @@ pub enum IndexPart {
 
 /// Word of an instruction.
 #[derive(Clone, Copy)]
-struct Fields(u32);
+struct InstructionWord(u32);
 
-impl Fields {
+impl InstructionWord {
     fn bit(self, at: u32) -> bool {
         self.0 >> at & 1 == 1
     }
@@ -127,7 +127,7 @@ impl Fields {
 
 /// Returns the load or store of an instruction; `None` if it is none, or one that is not known.
 pub fn decode_load_store(word: u32) -> Option<LoadStore> {
-    let fields = Fields(word);
+    let fields = InstructionWord(word);
     if word & !0x1f == DC_ZVA {
         let register = fields.register(0);
         return (register != REGISTER_31).then_some(LoadStore {
@@ -165,7 +165,7 @@ fn load_or_store(loads: bool) -> LoadStoreKind {
 }
 
 /// "Load/store exclusive register" and "pair", "load/store ordered", "compare and swap" and "pair".
-fn exclusive_or_ordered(fields: Fields) -> Option<LoadStore> {
+fn exclusive_or_ordered(fields: InstructionWord) -> Option<LoadStore> {
     use LoadStoreKind as Kind;
     let is_ordered = fields.bit(23);
     let (loads, is_pair) = (fields.bit(22), fields.bit(21));
@@ -192,7 +192,7 @@ fn exclusive_or_ordered(fields: Fields) -> Option<LoadStore> {
 }
 
 /// "Advanced SIMD load/store multiple structures" and "(post-indexed)".
-fn vector_structures(fields: Fields) -> Option<LoadStore> {
+fn vector_structures(fields: InstructionWord) -> Option<LoadStore> {
     if fields.bit(31) || fields.bit(21) {
         return None;
     }
@@ -208,7 +208,7 @@ fn vector_structures(fields: Fields) -> Option<LoadStore> {
 }
 
 /// "Advanced SIMD load/store single structure" and "(post-indexed)".
-fn vector_elements(fields: Fields) -> Option<LoadStore> {
+fn vector_elements(fields: InstructionWord) -> Option<LoadStore> {
     if fields.bit(31) {
         return None;
     }
@@ -228,7 +228,7 @@ fn vector_elements(fields: Fields) -> Option<LoadStore> {
 }
 
 /// "Load register (literal)".
-fn literal(fields: Fields) -> Option<LoadStore> {
+fn literal(fields: InstructionWord) -> Option<LoadStore> {
     let bytes = match (fields.bit(26), fields.field(30, 2)) {
         (false, 0b00 | 0b10) | (true, 0b00) => 4,
         (false, 0b01) | (true, 0b01) => 8,
@@ -244,7 +244,7 @@ fn literal(fields: Fields) -> Option<LoadStore> {
 }
 
 /// "LDAPR/STLR (unscaled immediate)".
-fn ordered_with_offset(fields: Fields) -> Option<LoadStore> {
+fn ordered_with_offset(fields: InstructionWord) -> Option<LoadStore> {
     if fields.bit(21) || fields.field(10, 2) != 0 {
         return None;
     }
@@ -257,7 +257,7 @@ fn ordered_with_offset(fields: Fields) -> Option<LoadStore> {
 }
 
 /// "Load/store no-allocate pair" and "register pair" with an offset, and before or after the base changes.
-fn pair(fields: Fields) -> Option<LoadStore> {
+fn pair(fields: InstructionWord) -> Option<LoadStore> {
     let loads = fields.bit(22);
     let register_bytes: u8 = match (fields.bit(26), fields.field(30, 2)) {
         (false, 0b00) | (true, 0b00) => 4,
@@ -279,7 +279,7 @@ fn pair(fields: Fields) -> Option<LoadStore> {
 }
 
 /// Kind and bytes of a load or store of one register; `None` for a prefetch.
-fn register_access(fields: Fields) -> Option<(LoadStoreKind, u8)> {
+fn register_access(fields: InstructionWord) -> Option<(LoadStoreKind, u8)> {
     let (size, operation) = (fields.field(30, 2), fields.field(22, 2));
     match (fields.bit(26), operation) {
         (false, 0b00 | 0b01) => {}
@@ -294,7 +294,7 @@ fn register_access(fields: Fields) -> Option<(LoadStoreKind, u8)> {
 }
 
 /// "Load/store register" with a number: unscaled, unprivileged, unsigned, and before or after the base changes.
-fn immediate(fields: Fields) -> Option<LoadStore> {
+fn immediate(fields: InstructionWord) -> Option<LoadStore> {
     let (kind, bytes) = register_access(fields)?;
     let offset = match (fields.bit(24), fields.field(10, 2)) {
         (true, _) => i64::from(fields.field(10, 12)) * i64::from(bytes),
@@ -310,7 +310,7 @@ fn immediate(fields: Fields) -> Option<LoadStore> {
 }
 
 /// "Load/store register (register offset)".
-fn register_offset(fields: Fields) -> Option<LoadStore> {
+fn register_offset(fields: InstructionWord) -> Option<LoadStore> {
     let (kind, bytes) = register_access(fields)?;
     let part = match fields.field(13, 3) {
         0b010 => IndexPart::UnsignedHalf,
@@ -340,7 +340,7 @@ fn register_offset(fields: Fields) -> Option<LoadStore> {
 }
 
 /// "Atomic memory operations".
-fn atomic(fields: Fields) -> Option<LoadStore> {
+fn atomic(fields: InstructionWord) -> Option<LoadStore> {
     if fields.bit(26) {
         return None;
     }
@@ -355,7 +355,7 @@ fn atomic(fields: Fields) -> Option<LoadStore> {
 }
 
 /// "Load/store register (pac)".
-fn authenticated(fields: Fields) -> Option<LoadStore> {
+fn authenticated(fields: InstructionWord) -> Option<LoadStore> {
     if fields.bit(26) || fields.field(30, 2) != 0b11 {
         return None;
     }
