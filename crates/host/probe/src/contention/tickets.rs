@@ -139,8 +139,8 @@ pub fn in_turn_length(groups: &[u16]) -> Option<f64> {
         group_count(groups),
     );
     let same_pairs: f64 = counts.iter().map(|count| count * (count - 1.0)).sum();
-    let same_share = same_pairs / (cpus * (cpus - 1.0));
-    (same_share < 1.0).then(|| 1.0 / (1.0 - same_share))
+    let pairs = cpus * (cpus - 1.0);
+    (same_pairs < pairs).then(|| pairs / (pairs - same_pairs))
 }
 
 /// Numbers groups from 0 in the order in which they come first.
