@@ -65,6 +65,8 @@ int orders_set(struct orders *orders, const char *key, const char *value)
         return parse_switch(key, value, &orders->pin);
     if (strcmp(key, "run") == 0)
         return parse_switch(key, value, &orders->program);
+    if (strcmp(key, "after_exec") == 0)
+        return parse_switch(key, value, &orders->window.after_exec);
     if (strcmp(key, "after_ms") == 0)
         return parse_number(key, value, 0, TIME_MAX_MS, &orders->window.after_ms);
     if (strcmp(key, "length_ms") == 0)

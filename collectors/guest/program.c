@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -79,8 +80,10 @@ static int open_terminal(int *program_end)
     return tcsetattr(*program_end, TCSANOW, &settings) < 0 ? failure("tcsetattr") : end;
 }
 
-static void execute(int terminal)
+static void execute(int terminal, bool stops)
 {
+    if (stops && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+        return;
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -90,8 +93,9 @@ static void execute(int terminal)
         execve(arguments.each[0], arguments.each, environment.each);
 }
 
-// Starts the program. An exec that fails comes back through a pipe that a good one closes.
-static pid_t start(int terminal)
+// Starts the program, which stops before its first instruction if it `stops`. An exec that fails comes
+// back through a pipe that a good one closes.
+static pid_t start(int terminal, bool stops)
 {
     int channel[2];
     if (pipe2(channel, O_CLOEXEC) < 0)
@@ -100,7 +104,7 @@ static pid_t start(int terminal)
     if (pid < 0)
         return failure("fork");
     if (pid == 0) {
-        execute(terminal);
+        execute(terminal, stops);
         int error = errno;
         if (write(channel[1], &error, sizeof(error)) != sizeof(error))
             _exit(126);
@@ -115,6 +119,39 @@ static pid_t start(int terminal)
         return pid;
     errno = n < 0 ? errno : error;
     return failure("exec of %s", arguments.each[0]);
+}
+
+// Waits until the program has stopped before its first instruction.
+static int wait_for_exec(pid_t pid, int signals)
+{
+    int status;
+    if (waitpid(pid, &status, 0) < 0)
+        return failure("waiting for the exec of %s", arguments.each[0]);
+    if (!WIFSTOPPED(status))
+        return failure_plain("%s ended in its exec", arguments.each[0]);
+    // The signal of the stop is no end, and would be read in the window.
+    struct pollfd end = {.fd = signals, .events = POLLIN};
+    struct signalfd_siginfo info;
+    if (poll(&end, 1, 0) > 0 && read(signals, &info, sizeof(info)) < 0)
+        return failure("reading a signal");
+    return 0;
+}
+
+// Starts the program, and opens its window if that opens first. Returns its number, or -1 after
+// failure().
+static pid_t start_in_window(int terminal, int signals, struct window_watch *watch,
+                             const struct window *window)
+{
+    if (!window->after_exec) {
+        window_begin(watch, window);
+        return start(terminal, false);
+    }
+    pid_t pid = start(terminal, true);
+    if (pid < 0 || wait_for_exec(pid, signals) < 0)
+        return -1;
+    report("program is process %d", pid);
+    window_begin(watch, window);
+    return ptrace(PTRACE_DETACH, pid, NULL, NULL) < 0 ? failure("letting the program go") : pid;
 }
 
 // Takes leave of the children that have ended. Returns whether `pid` is among them, with its status.
@@ -198,8 +235,7 @@ int program_run(struct window window, unsigned linger_s)
     if (signals < 0 || (window_reads_lines(&window) && terminal < 0))
         return -1;
 
-    window_begin(&watch, &window);
-    pid_t pid = start(program_end);
+    pid_t pid = start_in_window(program_end, signals, &watch, &window);
     if (pid < 0)
         return -1;
     int status = 0;

@@ -14,6 +14,7 @@ struct window {
     uint64_t length_ms;    // 0: it has no length of its own
     const char *from_line; // NULL: no line opens it
     const char *to_line;   // NULL: no line closes it
+    bool after_exec;       // it opens at the earliest when the program is loaded, before it executes
 };
 
 // Whether the window opens before the program starts.

@@ -28,6 +28,8 @@ pub struct WaitedLine {
     pub members: Vec<String>,
     /// Lock that is, or has, the most waiting one of them.
     pub lock: Option<String>,
+    /// Address at which the recorded program has the line; `None` if the kernel is recorded, or has it to itself.
+    pub program_address: Option<Addr>,
 }
 
 /// Object in memory, or the kind of memory that it is.
@@ -73,6 +75,41 @@ pub struct LockWaiting {
     pub lines: BTreeSet<Addr>,
     /// Indexes of the instructions in [`SimulatedRates::sites`], most waiting first.
     pub sites: Vec<usize>,
+}
+
+impl NamedWaiting {
+    /// Returns the names of the window of a program by those of the program's part and those of the kernel's. A line
+    /// that both access is the program's.
+    pub fn of_program_and_kernel(program: Self, kernel: Self, rates: &SimulatedRates) -> Self {
+        let lines = program.lines.into_iter().zip(kernel.lines);
+        let lines = lines.zip(&rates.lines);
+        let sites = program.sites.into_iter().zip(kernel.sites);
+        let mut locks = program.locks;
+        locks.extend(kernel.locks);
+        sort_locks(&mut locks);
+        Self {
+            lines: lines
+                .map(|((own, kernels), line)| match own.object {
+                    Some(_) => WaitedLine {
+                        program_address: rates.program_line(line.address),
+                        ..own
+                    },
+                    None => kernels,
+                })
+                .collect(),
+            sites: sites
+                .map(|(own, kernels)| match own.source == SiteSource::default() {
+                    false => own,
+                    true => kernels,
+                })
+                .collect(),
+            locks,
+        }
+    }
+}
+
+fn sort_locks(locks: &mut [LockWaiting]) {
+    locks.sort_by(|a, b| b.wait_ps.cmp(&a.wait_ps).then_with(|| a.name.cmp(&b.name)));
 }
 
 /// Names what CPUs stood still for. `cache_at` returns the slab cache of the object at an address.
@@ -128,6 +165,7 @@ fn name_line(
     WaitedLine {
         members: distinct(paths.filter(|path| !path.is_empty())),
         lock: first.lock_name(),
+        program_address: None,
         object: Some(WaitedObject {
             cache: cache_at(first.rates.address),
             ..object
@@ -165,7 +203,7 @@ fn sum_locks(accesses: &[NamedAccess<'_>]) -> Vec<LockWaiting> {
         }
     }
     locks.retain(|lock| lock.wait_ps > 0);
-    locks.sort_by(|a, b| b.wait_ps.cmp(&a.wait_ps).then_with(|| a.name.cmp(&b.name)));
+    sort_locks(&mut locks);
     locks
 }
 

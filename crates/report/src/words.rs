@@ -83,7 +83,7 @@ pub(crate) fn recorded_time_words(meta: &ProfileMeta) -> Option<String> {
 /// Name of the contexts of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContextNoun {
-    /// CPUs of a kernel.
+    /// CPUs of a kernel, or of a program in simulated time.
     Cpus,
     /// Threads of a program.
     Threads,
@@ -91,13 +91,14 @@ pub(crate) enum ContextNoun {
 
 impl ContextNoun {
     pub(crate) fn from_meta(meta: &ProfileMeta) -> Self {
-        Self::from_target(&meta.target)
+        Self::from_target(&meta.target, meta.simulated_machine.is_some())
     }
 
-    /// Returns the noun for what was recorded: `kernel` or `program`.
-    pub(crate) fn from_target(target: &str) -> Self {
-        match target {
-            "program" => Self::Threads,
+    /// Returns the noun for what was recorded, `kernel` or `program`, in simulated time or in the host's order. In
+    /// simulated time the threads of a program take turns on CPUs, whose lines they are.
+    pub(crate) fn from_target(target: &str, is_simulated: bool) -> Self {
+        match (target, is_simulated) {
+            ("program", false) => Self::Threads,
             _ => Self::Cpus,
         }
     }

@@ -65,4 +65,4 @@ pub use resolved_profile::{
 pub use source_files::{SourceFile, read_source_file, read_source_files};
 pub use subject_layouts::{SubjectLayout, read_subject_layouts};
 pub use type_files::{debug_places, type_names_of, with_both_types, with_types};
-pub use waiting::name_rates;
+pub use waiting::{name_program_rates, name_rates};

@@ -76,6 +76,24 @@ impl KernelFiles {
         })
     }
 
+    /// Returns the files of the kernel in the cache folder.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find_cached(cache: Option<&CacheFolder>) -> Result<Self, UserError> {
+        Self::find(None, None, cache).map_err(|_| {
+            let missing = "a kernel for the guest".to_owned();
+            let remedy = format!(
+                "run {} to fetch {DISTRIBUTION}'s, or give --kernel",
+                setup_command()
+            );
+            UserError::from(relayout_files::Error::Missing {
+                missing,
+                remedy: Some(remedy),
+            })
+        })
+    }
+
     /// Returns the given files, or else those in the cache folder.
     ///
     /// # Errors

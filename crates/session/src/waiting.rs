@@ -8,6 +8,26 @@ use relayout_resolve::ObjectKind;
 
 use crate::resolved_profile::resolve_read_profile;
 
+/// Names what the CPUs of a guest stood still for while they executed a program: its part by the files of `program`, and
+/// the kernel's by those of `kernel`. The profiles have the accesses of each ([`SimulatedRates::of_program`],
+/// [`SimulatedRates::of_kernel`]) as rows.
+///
+/// # Errors
+/// Same as [`name_rates`].
+pub fn name_program_rates(
+    program: &Profile,
+    kernel: &Profile,
+    rates: &SimulatedRates,
+    progress: &dyn RecordingProgress,
+) -> Result<NamedWaiting, UserError> {
+    let own_rates = rates.of_program();
+    let of_program = name_rates(program, &own_rates, progress)?;
+    let of_kernel = name_rates(kernel, &rates.of_kernel(), progress)?;
+    Ok(NamedWaiting::of_program_and_kernel(
+        of_program, of_kernel, &own_rates,
+    ))
+}
+
 /// Names the lines, instructions and locks of a window. `profile` has its accesses as rows
 /// ([`SimulatedRates::fill_tables`]).
 ///

@@ -11,6 +11,7 @@ use crate::facts::CallbackData;
 use crate::instance::plugin;
 use crate::markers::GuestMarker;
 use crate::plugin::RecordingPlugin;
+use crate::simulated::executes_recorded_program;
 use crate::window::RECORDING;
 
 /// Bit that is set in all kernel addresses.
@@ -185,17 +186,69 @@ pub extern "C" fn on_program_mem<const IS_UPDATE: bool>(
         && plugin.is_watching()
     {
         let kind = access_kind::<IS_UPDATE>(info);
-        if !cpu.try_common_hit(api::access_size(info), vaddr, kind, data as u32) {
-            let data = CallbackData::from_pointer(data);
-            plugin.access_uncommon(cpu, vcpu as usize, info, vaddr, kind, data);
-        } else {
-            cpu.countdown -= 1;
-            if cpu.countdown == 0 {
-                plugin.stop(cpu, vaddr);
-            }
-        }
+        record_program_access(plugin, cpu, vcpu, info, vaddr, data, kind);
     }
     cpu.inside.store(false, Release);
+}
+
+#[inline(always)]
+fn record_program_access(
+    plugin: &RecordingPlugin,
+    cpu: &mut VcpuState,
+    vcpu: c_uint,
+    info: u32,
+    vaddr: u64,
+    data: *mut c_void,
+    kind: AccessKind,
+) {
+    if !cpu.try_common_hit(api::access_size(info), vaddr, kind, data as u32) {
+        let data = CallbackData::from_pointer(data);
+        plugin.access_uncommon(cpu, vcpu as usize, info, vaddr, kind, data);
+    } else {
+        cpu.countdown -= 1;
+        if cpu.countdown == 0 {
+            plugin.stop(cpu, vaddr);
+        }
+    }
+}
+
+/// Records an access of a program in a guest, if it is the one that is recorded.
+pub extern "C" fn on_guest_program_mem<const IS_UPDATE: bool>(
+    vcpu: c_uint,
+    info: u32,
+    vaddr: u64,
+    data: *mut c_void,
+) {
+    if let Some((plugin, cpu)) = recorded_program_cpu(vcpu, vaddr) {
+        let kind = access_kind::<IS_UPDATE>(info);
+        record_program_access(plugin, cpu, vcpu, info, vaddr, data, kind);
+    }
+}
+
+/// Records a compare-and-exchange of a program in a guest, as [`on_exchange`] does of the kernel.
+pub extern "C" fn on_guest_program_exchange(
+    vcpu: c_uint,
+    info: u32,
+    vaddr: u64,
+    data: *mut c_void,
+) {
+    if api::is_store(info) {
+        on_guest_program_mem::<true>(vcpu, info, vaddr, data);
+    } else if let Some((plugin, cpu)) = recorded_program_cpu(vcpu, vaddr) {
+        plugin.note_found(cpu, info, vaddr);
+    }
+}
+
+/// Returns the state of a vCPU that accesses memory of the recorded program.
+fn recorded_program_cpu(
+    vcpu: c_uint,
+    vaddr: u64,
+) -> Option<(&'static RecordingPlugin, &'static mut VcpuState)> {
+    if vaddr >= KERNEL || !RECORDING.load(Relaxed) || !executes_recorded_program(vcpu as usize) {
+        return None;
+    }
+    let plugin = plugin()?;
+    Some((plugin, machine_cpu(plugin, vcpu)?))
 }
 
 #[cold]

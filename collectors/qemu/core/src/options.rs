@@ -94,6 +94,11 @@ impl Options {
         Self::parse(args)
     }
 
+    /// Returns whether a program in the guest is recorded, and not the guest's kernel.
+    pub fn records_guest_program(&self) -> bool {
+        { self.simulation.as_ref() }.is_some_and(|simulation| simulation.program.is_some())
+    }
+
     fn parse(args: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut options = Self::default();
         for arg in args {

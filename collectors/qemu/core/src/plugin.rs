@@ -109,7 +109,7 @@ impl RecordingPlugin {
         if options.mode == WindowMode::Follow {
             config.record_no_detail();
         }
-        if program.is_some() {
+        if program.is_some() || options.records_guest_program() {
             config.visit_gap = PROGRAM_VISIT_GAP;
         }
         if !api::knows_info_bits() {

@@ -14,6 +14,10 @@ const ZERO_REGISTER: u8 = 31;
 pub const FS_BASE: u8 = 16;
 /// See [`FS_BASE`].
 pub const GS_BASE: u8 = 17;
+/// Number of `cr3` on x86-64, with the address of the top page table.
+pub const CONTROL_3: u8 = 18;
+/// Number of `rdi` on x86-64, with the first argument of a function.
+pub const FIRST_ARGUMENT: u8 = 7;
 
 /// GLib's `GArray` and `GByteArray`.
 #[repr(C)]

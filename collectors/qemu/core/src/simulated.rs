@@ -23,6 +23,7 @@ mod line_numbers;
 mod operands;
 mod ordering;
 mod qemu_hooks;
+mod recorded_program;
 mod refresh;
 mod results;
 mod seat;
@@ -45,6 +46,7 @@ use self::sites::SiteTable;
 use crate::api::{self, PluginId};
 use crate::plugin::RecordingPlugin;
 
+pub use self::recorded_program::executes_recorded_program;
 pub use self::setup::{SimulationOptions, install_simulation};
 
 /// Value of [`SimulatedGuest::turn`] while no CPU executes.
@@ -165,7 +167,11 @@ pub fn translate_simulated(tb: *mut api::TranslationBlock) {
 /// Closes the window because the guest's work is done, as CPU `n` says.
 pub fn end_window(n: usize) {
     if let Some(guest) = guest().filter(|guest| guest.has_turn(n)) {
-        guest.close(None);
+        match guest.options.program {
+            // Its memory is read next.
+            Some(_) => guest.end_held(),
+            None => guest.close(None),
+        }
     }
 }
 
@@ -249,8 +255,7 @@ impl SimulatedGuest {
         }
         let end = self.options.warm_ps.saturating_add(self.options.length_ps);
         if now.0 >= end && now != SimulatedTime::NEVER && !state.has_failed {
-            self.is_held.store(true, Release);
-            self.close(None);
+            self.end_held();
         }
         self.phase() == SimulationPhase::Closed
     }

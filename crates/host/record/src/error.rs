@@ -96,6 +96,9 @@ pub enum Error {
     /// The guest cannot run in simulated time.
     #[error("the guest cannot run in simulated time: {0}; {HOST_ORDER}")]
     Simulation(String),
+    /// A program cannot run in simulated time.
+    #[error("the program cannot run in simulated time: {0}; {PROGRAM_HOST_ORDER}")]
+    SimulatedProgram(String),
     /// Members cannot be said to lie elsewhere.
     #[error("cannot move {requested}: {why}")]
     Move {
@@ -339,6 +342,8 @@ const BOOT_IMAGE: &str = "give the vmlinuz of the kernel's package, or arch/x86/
                           arch/arm64/boot/Image of its build";
 const SAME_VERSION: &str = "take both from packages of one version";
 const HOST_ORDER: &str = "--order host records it in the order of the host";
+const PROGRAM_HOST_ORDER: &str =
+    "without --machine, --with qemu records it in the order of the host";
 const LIST_WORKLOADS: &str = "'list' names them";
 const MORE_MEMORY: &str = "--memory gives it more, and a folder (--file FOLDER, --root) comes on a \
                            disk if it is larger";
@@ -371,6 +376,7 @@ impl Error {
             Self::OtherMachine { .. } => SAME_VERSION,
             Self::UnknownWorkload { .. } => LIST_WORKLOADS,
             Self::Simulation(_) => HOST_ORDER,
+            Self::SimulatedProgram(_) => PROGRAM_HOST_ORDER,
             Self::UnknownModule { name, .. } => return Some(fetch_module(name)),
             Self::Module { why, .. }
             | Self::DiskImage { why, .. }

@@ -5,7 +5,7 @@ mod files;
 mod libraries;
 mod walk;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
@@ -22,7 +22,7 @@ use self::libraries::LibrarySearch;
 pub use self::walk::{FolderSize, MOUNT_POINTS};
 use crate::elf::{is_for_machine, requested_loader};
 use crate::marker::has_start_marker;
-use crate::program::find_program;
+use crate::program::{ProgramKind, find_program, inspect_program};
 use crate::{Error, GuestMachine};
 
 /// Folders of the guest's commands.
@@ -45,6 +45,40 @@ pub struct ProgramWork {
     pub root: Option<PathBuf>,
     /// When the window opens and closes, unless the program has markers.
     pub window: ProgramWindow,
+}
+
+impl ProgramWork {
+    /// Looks into a program of this machine that is to be recorded itself, by its path or its name in `$PATH`.
+    ///
+    /// # Errors
+    /// The program is missing or cannot run in the guest, it is a script, or an argument is no text.
+    pub fn inspect(program: &OsStr, arguments: &[OsString]) -> Result<Self, Error> {
+        let inspected = inspect_program(program)?;
+        let refuse = |why: &str| {
+            Err(Error::Unrecordable {
+                path: inspected.path.clone(),
+                why: why.into(),
+            })
+        };
+        if inspected.kind == ProgramKind::Script {
+            return refuse(
+                "it is a script, and one program is recorded in simulated time, not what that starts: name the \
+                 program that runs in the end",
+            );
+        }
+        let texts = arguments.iter().map(|argument| argument.to_str());
+        let texts: Option<Vec<String>> = texts.map(|text| text.map(str::to_owned)).collect();
+        let Some(arguments) = texts else {
+            return refuse("an argument is not UTF-8, which arguments in the guest are");
+        };
+        Ok(Self {
+            path: absolute(&inspected.path)?,
+            arguments,
+            files: Vec::new(),
+            root: None,
+            window: ProgramWindow::default(),
+        })
+    }
 }
 
 /// When the window of a program opens and closes.

@@ -4,6 +4,8 @@
 mod assemble;
 mod boot_progress;
 mod modules;
+mod program_modules;
+mod program_profile;
 mod start;
 mod watch;
 
@@ -22,7 +24,7 @@ use crate::guest_program::{PackedProgram, ProgramWork};
 use crate::guest_snapshots::SnapshotStore;
 use crate::kernel_modules::ModulesToLoad;
 use crate::kernel_needs::require_support;
-use crate::memory::{MemoryReaders, MovedTypes};
+use crate::memory::{MemoryReaders, MovedTypes, ProcessReader};
 use crate::outcome::RecordingOutcome;
 use crate::qemu::find_collector;
 use crate::workspace::{RecordingWorkspace, collector_options};
@@ -44,6 +46,16 @@ pub enum GuestWork {
     Workload(String),
     /// A program of the user's.
     Program(ProgramWork),
+}
+
+/// Code in a guest whose accesses are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecordedCode {
+    /// The kernel's.
+    #[default]
+    Kernel,
+    /// That of the user's program and its libraries, in simulated time.
+    Program,
 }
 
 /// Tools that run a guest: QEMU with its plugin, and the program in the guest.
@@ -77,6 +89,8 @@ impl GuestTools {
 pub struct KernelRecording {
     /// The work of the guest.
     pub work: GuestWork,
+    /// Code whose accesses are recorded. That of a program needs [`GuestWork::Program`] and a simulation.
+    pub code: RecordedCode,
     /// Modules that the guest loads before: names, or files.
     pub modules: Vec<String>,
     /// Modules of the kernel.
@@ -143,7 +157,7 @@ pub fn record_kernel(
 ) -> Result<RecordingOutcome, Error> {
     require_support(kernel, recording.cpus)?;
     let record = || record_boot(recording, kernel, tools, progress, interrupt);
-    match record() {
+    let recorded = match record() {
         Err(Error::BootFault { event, .. }) => {
             progress.warn(&format!(
                 "the boot of the guest failed: {event}; booting again"
@@ -151,7 +165,11 @@ pub fn record_kernel(
             record()
         }
         recorded => recorded,
-    }
+    };
+    recorded.map_err(|error| match (error, recording.code) {
+        (Error::Simulation(why), RecordedCode::Program) => Error::SimulatedProgram(why),
+        (error, _) => error,
+    })
 }
 
 /// Boots the guest and records its window.
@@ -165,12 +183,7 @@ fn record_boot(
     let collector = &tools.collector;
     let files = RecordingWorkspace::create()?;
     let folder = &recording.module_folder;
-    let mut packed = match &recording.work {
-        GuestWork::Program(work) => {
-            PackedProgram::pack(work, kernel.machine, recording.memory_bytes)?
-        }
-        GuestWork::Workload(_) => PackedProgram::without_program(recording.memory_bytes),
-    };
+    let mut packed = pack_work(recording, kernel.machine)?;
     let disk_plan = DiskPlan::make(&mut packed.files, kernel, &recording.modules, folder)?;
     let wanted = disk_plan.add_modules(&recording.modules);
     let modules = ModulesToLoad::find(&wanted, folder, &kernel.release)?;
@@ -186,6 +199,7 @@ fn record_boot(
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
     }
+    let processes = find_processes(recording.code, kernel)?;
     let guest = ReadyGuest {
         recording,
         kernel_machine: kernel.machine,
@@ -199,6 +213,7 @@ fn record_boot(
         plugin_options: plugin_options(recording, kernel, &packed),
         has_marker: packed.has_marker,
         moved_types: MovedTypes::find(kernel, &readers, recording.moves())?,
+        processes: processes.as_ref(),
         readers: &readers,
         tsc_khz_address: kernel.image_offset(TSC_FREQUENCY),
         progress,
@@ -216,6 +231,7 @@ fn record_boot(
         memory: &started.memory,
         disks: &disks,
         readers: &readers,
+        process: { processes.as_ref() }.zip(started.process.as_ref()),
         modules: ModuleFiles {
             loaded: &modules,
             folder,
@@ -229,6 +245,29 @@ fn record_boot(
         true => Err(Error::Interrupted),
         false => Ok(recorded),
     }
+}
+
+fn pack_work(recording: &KernelRecording, machine: GuestMachine) -> Result<PackedProgram, Error> {
+    let memory_bytes = recording.memory_bytes;
+    match &recording.work {
+        GuestWork::Program(work) => PackedProgram::pack(work, machine, memory_bytes),
+        GuestWork::Workload(_) => Ok(PackedProgram::without_program(memory_bytes)),
+    }
+}
+
+/// Returns what tells a program in the guest from others; `None` if the kernel is recorded.
+fn find_processes(
+    code: RecordedCode,
+    kernel: &GuestKernel<'_>,
+) -> Result<Option<ProcessReader>, Error> {
+    if code == RecordedCode::Kernel {
+        return Ok(None);
+    }
+    let found = ProcessReader::find(kernel).map(Some);
+    found.map_err(|missing| Error::NotAKernel {
+        path: kernel.debug_path.clone(),
+        missing,
+    })
 }
 
 /// Starts the guest, and ends QEMU after its window.
@@ -291,7 +330,11 @@ fn kernel_command_line(recording: &KernelRecording, machine: GuestMachine) -> St
             let length = { work.window.length }
                 .map(|length| format!(" relayout.length_ms={}", length.as_millis().max(1)))
                 .unwrap_or_default();
-            format!("relayout.run=1 relayout.after_ms={after}{length}")
+            let after_exec = match recording.code {
+                RecordedCode::Kernel => "",
+                RecordedCode::Program => " relayout.after_exec=1",
+            };
+            format!("relayout.run=1 relayout.after_ms={after}{length}{after_exec}")
         }
     };
     // In simulated time the seed draws what the machine does: all seeds start from one snapshot.

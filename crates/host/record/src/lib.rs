@@ -42,7 +42,9 @@ pub use guest_program::{ProgramWindow, ProgramWork};
 pub use guest_snapshots::SnapshotStore;
 pub use kernel::GuestKernel;
 pub use kernel_modules::ModuleFolder;
-pub use kernel_recording::{GuestTools, GuestWork, IdleWindow, KernelRecording, record_kernel};
+pub use kernel_recording::{
+    GuestTools, GuestWork, IdleWindow, KernelRecording, RecordedCode, record_kernel,
+};
 pub use memory::{MemoryReaders, MemorySnapshot, RequestedMove};
 pub use outcome::RecordingOutcome;
 pub use program::{

@@ -9,8 +9,10 @@ mod areas;
 mod compound;
 mod files;
 mod frames;
+mod guest_process;
 mod list;
 mod lookup;
+mod mappings;
 mod modules;
 mod moved_types;
 mod page_types;
@@ -32,7 +34,11 @@ use relayout_profile::{LeftOutReader, RangeKind, RangeRow};
 use self::areas::AreaReader;
 use self::files::{FileNames, FileReader};
 use self::frames::PageFrames;
+pub use self::guest_process::{
+    GuestProcess, GuestThread, ProcessLife, ProcessReader, ProcessSnapshot,
+};
 use self::lookup::{KernelLookup, MissingItem};
+pub use self::mappings::MemoryMapping;
 pub use self::modules::GuestModule;
 use self::modules::ModuleReader;
 pub use self::moved_types::MovedTypes;

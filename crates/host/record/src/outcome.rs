@@ -15,6 +15,9 @@ pub struct RecordingOutcome {
     pub problem: Option<Error>,
     /// Results of a window in simulated time.
     pub rates: Option<SimulatedRates>,
+    /// Of a program's window without a recording: the kernel's part of what CPUs stood still for, so that it gets
+    /// names. `profile` has the program's part then.
+    pub kernel_profile: Option<Profile>,
     /// Remarks that are no failure: data that could not be read or was dropped.
     pub notes: Vec<String>,
 }

@@ -150,6 +150,7 @@ fn kernel_build_id(origin: &RecordingOrigin) -> Option<&str> {
 fn recording_outcome(imported: perf::ImportedProfile) -> RecordingOutcome {
     RecordingOutcome {
         rates: None,
+        kernel_profile: None,
         profile: imported.profile,
         problem: None,
         notes: imported.notes,

@@ -25,8 +25,9 @@ use std::time::{Duration, Instant};
 use relayout_messages::RecordingProgress;
 
 pub use self::backend::ProgramBackend;
-pub use self::inspect::{find_program, inspect_program};
+pub use self::inspect::{ProgramKind, find_program, inspect_program};
 pub use self::launch::can_fix_addresses;
+pub(crate) use self::launch::{describe_failure, ending_signal};
 pub use self::memory_limit::MemoryLimit;
 pub use self::signals::StopSignals;
 pub use self::slices::SlicePlan;

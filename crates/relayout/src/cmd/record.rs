@@ -4,6 +4,7 @@ mod guest_program;
 pub mod kernel;
 pub mod perf;
 pub mod run;
+mod simulated_program;
 mod simulation;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +12,12 @@ use std::path::{Path, PathBuf};
 use relayout_messages::UserError;
 use relayout_profile::Profile;
 use relayout_record::{Error, RecordingOutcome};
+use relayout_report::Document;
+use relayout_report::documents::rates::rates_document;
+use relayout_report::text::rates::render_rates;
+use relayout_report::text::record::idle_text;
 use relayout_session::record::record_repeatedly;
+use relayout_session::{name_program_rates, name_rates};
 
 use crate::exit::ExitStatus;
 use crate::print::{self, print_failure, print_note, print_text, print_warning};
@@ -93,6 +99,28 @@ fn default_profile(subject: &Path) -> PathBuf {
         .to_owned();
     name.push(".relayout");
     name.into()
+}
+
+/// Prints what a window without a profile was like: its rates, or the time that it took.
+fn print_window(recorded: RecordingOutcome, as_json: bool) -> Result<ExitStatus, UserError> {
+    recorded.problem.map_or(Ok(()), Err)?;
+    let Some(rates) = recorded.rates else {
+        print_text(&idle_text(&recorded.profile))?;
+        return Ok(ExitStatus::Done);
+    };
+    let naming = TerminalProgress::new(String::new());
+    let profile = &recorded.profile;
+    let (named, kernel) = match &recorded.kernel_profile {
+        Some(kernel) => (name_program_rates(profile, kernel, &rates, &naming), kernel),
+        None => (name_rates(profile, &rates, &naming), profile),
+    };
+    let names = naming.finish_after(named)?;
+    let document = rates_document(&kernel.meta, &rates, &names);
+    match as_json {
+        true => print_text(&document.to_json()?)?,
+        false => print_text(&render_rates(&document))?,
+    }
+    Ok(ExitStatus::Done)
 }
 
 /// Returns the command line for profiles.

@@ -5,6 +5,7 @@ mod kinds;
 mod names;
 mod profiles;
 mod recording;
+mod simulated_programs;
 mod types;
 
 use crate::common::{IMAGE_VERSION, Place};

@@ -16,5 +16,6 @@ mod locks;
 mod modules;
 mod programs;
 mod simulated;
+mod simulated_programs;
 mod snapshots;
 mod stand;

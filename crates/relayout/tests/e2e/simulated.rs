@@ -23,7 +23,7 @@ fn rates(stand: &Stand, further: &str) -> Value {
 }
 
 /// Content of all files of a profile, but for the facts about the host.
-fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let read = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().unwrap();
         let content = fs::read(entry.path()).unwrap();

@@ -17,7 +17,7 @@ const SITES_MAX: usize = 200;
 /// Instructions that a lock lists, at most.
 const LOCK_SITES_MAX: usize = 5;
 
-/// The document of `record kernel --rates --json`.
+/// The document of `record kernel --rates --json`, and of `record run` with the same options.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RatesDocument {
     /// Name and version of this document.
@@ -102,7 +102,8 @@ pub(crate) struct LockShare {
 /// Waiting for a cache line.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct LineShare {
-    /// Address of its first byte, in hexadecimal. Lines of moved members begin at 0x4000000000000000.
+    /// Address of its first byte, in hexadecimal; of a program's line, that in the program. Lines of moved members
+    /// begin at 0x4000000000000000.
     pub(crate) address: String,
     /// Object on the line whose accesses waited most; null if it is unknown.
     pub(crate) object: Option<LineObject>,
@@ -241,15 +242,16 @@ fn lock_share(lock: &LockWaiting, sites: &[WaitedSite], percent: &dyn Fn(u64) ->
 
 fn line_share(line: &LineRates, names: &WaitedLine, percent: &dyn Fn(u64) -> f64) -> LineShare {
     let transfers: u64 = line.transfers.iter().sum();
+    let address = names.program_address.unwrap_or(line.address);
     let object = |object: &WaitedObject| LineObject {
         variable: object.variable.clone(),
         type_name: object.type_name.clone(),
         cache: object.cache.clone(),
         memory: object.memory.clone(),
-        offset: { object.base }.map(|base| line.address.0.wrapping_sub(base.0) as i64),
+        offset: { object.base }.map(|base| address.0.wrapping_sub(base.0) as i64),
     };
     LineShare {
-        address: format!("{:#x}", line.address.0),
+        address: format!("{:#x}", address.0),
         object: names.object.as_ref().map(object),
         members: names.members.clone(),
         lock: names.lock.clone(),

@@ -46,7 +46,8 @@ impl Document for ReportDocument {
 impl ReportDocument {
     /// Returns the noun for the contexts of the recording.
     pub(crate) fn context_noun(&self) -> ContextNoun {
-        ContextNoun::from_target(&self.machine.target)
+        let machine = &self.machine;
+        ContextNoun::from_target(&machine.target, machine.simulated_machine.is_some())
     }
 
     /// Returns the names of source files as they are shown.

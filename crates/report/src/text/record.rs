@@ -40,6 +40,17 @@ fn recorded_time_line(profile: &Profile) -> String {
 
 /// Summarizes the recording of a kernel.
 pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
+    let system = format!(" of Linux {}", profile.meta.release);
+    guest_summary(output, profile, &system)
+}
+
+/// Summarizes the recording of a program in simulated time.
+pub fn simulated_program_summary(output: &Path, profile: &Profile) -> String {
+    guest_summary(output, profile, "")
+}
+
+/// Summarizes a recording in a guest, whose CPUs are those of `system`.
+fn guest_summary(output: &Path, profile: &Profile, system: &str) -> String {
     let time = simulated_time_words(&profile.meta.runs).unwrap_or_else(|| {
         let cpu_ns = total(profile, |run| run.window_cpu_ns);
         format!("{:.1} s of CPU time in the window", cpu_ns as f64 / 1e9)
@@ -48,11 +59,10 @@ pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
         simulated_machine_words(machine) + "\n"
     });
     format!(
-        "{}: {} on {} CPUs of Linux {}: {}, {}, {}, {time}\n{machine}{}",
+        "{}: {} on {} CPUs{system}: {}, {}, {}, {time}\n{machine}{}",
         output.display(),
         profile.meta.workload,
         profile.meta.contexts,
-        profile.meta.release,
         counted(total(profile, |run| run.operations), "operation"),
         access_count(profile),
         counted(profile.transfers(), "transfer"),

@@ -10,7 +10,7 @@ use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED, STRING};
 
 use super::MemoryUse;
 use crate::exchange::ExpectedRegisters;
-use crate::registers::{FS_BASE, GS_BASE};
+use crate::registers::{CONTROL_3, FS_BASE, GS_BASE};
 
 /// The instruction `pause`.
 pub const PAUSE: [u8; 2] = [0xf3, 0x90];
@@ -74,6 +74,7 @@ pub fn register_number(name: &str) -> Option<u8> {
     match name {
         "fs_base" => return Some(FS_BASE),
         "gs_base" => return Some(GS_BASE),
+        "cr3" => return Some(CONTROL_3),
         _ => {}
     }
     let number = NAMES.iter().position(|&known| known == name)?;

@@ -1,6 +1,6 @@
 //! Translation of code by QEMU: decides which instructions call back when they run.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::*;
 
@@ -9,7 +9,8 @@ use relayout_shadow::control::RecordingStage;
 use super::RecordingPlugin;
 use crate::api::{self, MemCallback, QemuInsn, TranslationBlock};
 use crate::callbacks::{
-    KERNEL, on_boot_pause, on_counted_mem, on_exchange, on_marker, on_mem, on_pause, on_program_mem,
+    KERNEL, on_boot_pause, on_counted_mem, on_exchange, on_guest_program_exchange,
+    on_guest_program_mem, on_marker, on_mem, on_pause, on_program_mem,
 };
 use crate::facts::CallbackData;
 use crate::options::{WindowMode, WindowOpening};
@@ -21,22 +22,34 @@ struct MemCallbacks {
     on_update: MemCallback,
     /// For a compare-and-exchange whose expected value can be read.
     on_exchange: Option<MemCallback>,
+    /// Registers that those of plain accesses and updates read.
+    registers: c_int,
 }
 
 const KERNEL_CALLBACKS: MemCallbacks = MemCallbacks {
     on_access: on_mem::<false>,
     on_update: on_mem::<true>,
     on_exchange: Some(on_exchange),
+    registers: api::NO_REGS,
 };
 const COUNTING_CALLBACKS: MemCallbacks = MemCallbacks {
     on_access: on_counted_mem,
     on_update: on_counted_mem,
     on_exchange: None,
+    registers: api::NO_REGS,
 };
 const PROGRAM_CALLBACKS: MemCallbacks = MemCallbacks {
     on_access: on_program_mem::<false>,
     on_update: on_program_mem::<true>,
     on_exchange: None,
+    registers: api::NO_REGS,
+};
+/// They ask which program it is that executes.
+const GUEST_PROGRAM_CALLBACKS: MemCallbacks = MemCallbacks {
+    on_access: on_guest_program_mem::<false>,
+    on_update: on_guest_program_mem::<true>,
+    on_exchange: Some(on_guest_program_exchange),
+    registers: api::READS_REGS,
 };
 
 impl RecordingPlugin {
@@ -61,7 +74,7 @@ impl RecordingPlugin {
             };
             if pc < KERNEL {
                 self.translate_user(insn, pc, instrument, left);
-            } else if instrument && !self.is_skipped(pc) {
+            } else if instrument && !self.options.records_guest_program() && !self.is_skipped(pc) {
                 self.translate_kernel(insn, pc, left);
             } else if boots {
                 self.yield_at_pause(insn);
@@ -115,6 +128,8 @@ impl RecordingPlugin {
             }
         } else if instrument && self.program.is_some() && !self.is_skipped(pc) {
             self.watch(insn, pc, &bytes[..len], left, &PROGRAM_CALLBACKS);
+        } else if instrument && self.options.records_guest_program() {
+            self.watch(insn, pc, &bytes[..len], left, &GUEST_PROGRAM_CALLBACKS);
         }
     }
 
@@ -149,8 +164,8 @@ impl RecordingPlugin {
         let exchange = (used.expected.and(calls.on_exchange)).filter(|_| self.get_value.is_some());
         let (rw, registers, callback) = match exchange {
             Some(on_exchange) => (api::MEM_RW, api::READS_REGS, on_exchange),
-            None if used.read_write => (api::MEM_W, api::NO_REGS, calls.on_update),
-            None => (api::MEM_RW, api::NO_REGS, calls.on_access),
+            None if used.read_write => (api::MEM_W, calls.registers, calls.on_update),
+            None => (api::MEM_RW, calls.registers, calls.on_access),
         };
         // SAFETY: as above; the data is a number, not a pointer.
         unsafe {

@@ -26,7 +26,7 @@ impl SimulatedGuest {
     }
 
     /// Reads a register of CPU `n`, in a callback that reads registers.
-    fn register(&self, n: usize, number: u8) -> Option<u64> {
+    pub(super) fn register(&self, n: usize, number: u8) -> Option<u64> {
         let find = || {
             // SAFETY: within a callback of a CPU.
             unsafe { RegisterReader::find(self.plugin.machine) }

@@ -111,11 +111,12 @@ fn physical_address(info: u32, vaddr: u64) -> Option<u64> {
     }
 }
 
-/// Forgets where pages of programs are, before an instruction that
+/// Forgets where pages of programs are, and which program it is, before an instruction that
 /// [changes](super::decoded_instruction::PageChange) them for its CPU.
 pub extern "C" fn on_changed_pages(vcpu: std::ffi::c_uint, _data: *mut c_void) {
     if let Some(seat) = super::guest().and_then(|guest| guest.seats.get(vcpu as usize)) {
         seat.program_pages.forget();
+        seat.executes_program.set(None);
     }
 }
 

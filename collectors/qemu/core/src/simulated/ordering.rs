@@ -125,7 +125,7 @@ impl SimulatedGuest {
         let request = LineRequest {
             cpu: n,
             line,
-            address: operand.start,
+            address: self.result_address(n, operand.start, line),
             access,
             site: instruction.site.number,
             at,

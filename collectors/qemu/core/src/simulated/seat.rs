@@ -126,6 +126,8 @@ pub struct CpuSeat {
     pub has_event: Cell<bool>,
     /// Where pages of the present program are.
     pub program_pages: ProgramPages,
+    /// The CPU has the page tables of the recorded program; `None` if that is not known since they changed.
+    pub executes_program: Cell<Option<bool>>,
     /// Memory into which registers are read.
     pub buffer: Cell<Option<RegisterBuffer>>,
 }

@@ -14,6 +14,7 @@ use super::cpu_clock::CpuClocks;
 use super::instruction_costs::InstructionCosts;
 use super::keeper::{KeeperBell, set_guest};
 use super::qemu_hooks::QemuFunctions;
+use super::recorded_program::RecordedProgramSpace;
 use super::refresh::FIRST_LOOK;
 use super::seat::CpuSeat;
 use super::sites::SiteTable;
@@ -46,6 +47,8 @@ pub struct SimulationOptions {
     pub direct_map: u64,
     /// File in the folder of the recording that says where moved bytes lie.
     pub lines: Option<String>,
+    /// The program that is recorded; the kernel if there is none.
+    pub program: Option<RecordedProgramSpace>,
 }
 
 impl Default for SimulationOptions {
@@ -58,6 +61,7 @@ impl Default for SimulationOptions {
             tsc_khz: TSC_KHZ,
             direct_map: 0,
             lines: None,
+            program: None,
         }
     }
 }
@@ -80,6 +84,7 @@ impl SimulationOptions {
             "locked" => self.costs.locked = picoseconds()?,
             "pause" => self.costs.pause = picoseconds()?,
             "tsc_khz" => self.tsc_khz = value.parse().ok()?,
+            "program" => self.program = Some(RecordedProgramSpace::parse(value)?),
             "direct_map" => self.direct_map = u64::from_str_radix(value, 16).ok()?,
             "lines" if !value.contains('/') => self.lines = Some(value.to_owned()),
             _ => return None,
@@ -214,6 +219,7 @@ mod tests {
             "direct_map=-1",
             "length=1e13",
             "lines=../lines",
+            "program=1+2",
         ] {
             assert_eq!(parse(bad), None, "{bad}");
         }

@@ -112,7 +112,8 @@ impl AccessSite {
 /// All sites so far.
 pub struct SiteTable {
     sites: Vec<&'static AccessSite>,
-    by_pc: HashMap<u64, &'static AccessSite>,
+    /// Sites by address and bytes: programs have other code at one address.
+    by_code: HashMap<(u64, Box<[u8]>), &'static AccessSite>,
     /// Decodes their instructions.
     pub decoder: InstructionDecoder,
 }
@@ -122,12 +123,12 @@ impl SiteTable {
     pub fn new(machine: TranslatedMachine) -> Self {
         Self {
             sites: Vec::new(),
-            by_pc: HashMap::new(),
+            by_code: HashMap::new(),
             decoder: InstructionDecoder::new(machine),
         }
     }
 
-    /// Returns the site at an address, which is new if there was none.
+    /// Returns the site with this code at an address, which is new if there was none.
     pub fn site_at(
         &mut self,
         pc: u64,
@@ -135,7 +136,8 @@ impl SiteTable {
         operands: &[MemoryOperand],
     ) -> &'static AccessSite {
         let sites = &mut self.sites;
-        self.by_pc.entry(pc).or_insert_with(|| {
+        let by_code = self.by_code.entry((pc, code.into()));
+        by_code.or_insert_with(|| {
             let site = AccessSite::new(sites.len() as u32, pc, code, operands);
             // Kept as long as translated code, which QEMU never tells to be gone.
             let site = Box::leak(Box::new(site));

@@ -13,6 +13,7 @@ use super::decoded_instruction::{
 };
 use super::line_numbers::{on_changed_pages, on_pages_changed_for_all};
 use super::operands::MemoryOperand;
+use super::recorded_program::on_space_end;
 use super::sites::{AccessSite, SiteTable};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
@@ -139,6 +140,13 @@ impl SimulatedGuest {
                 PageChange::OwnCpu => return call_without_data(on_changed_pages),
                 PageChange::AllCpus => return call_without_data(on_pages_changed_for_all),
             }
+            if self
+                .options
+                .program
+                .is_some_and(|program| program.ends_at(pc))
+            {
+                register_space_end(insn);
+            }
         }
         if decoded.effect == ProcessorEffect::SetEvent {
             return call_without_data(on_event);
@@ -176,6 +184,15 @@ impl SimulatedGuest {
             }
             api::qemu_plugin_register_vcpu_mem_cb(insn, on_access, api::NO_REGS, rw, data);
         }
+    }
+}
+
+/// Makes an instruction call back with which a kernel's function begins that ends address spaces.
+fn register_space_end(insn: *mut api::QemuInsn) {
+    // SAFETY: `insn` belongs to the block being translated; no data.
+    unsafe {
+        let none = std::ptr::null_mut();
+        api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_space_end, api::READS_REGS, none);
     }
 }
 

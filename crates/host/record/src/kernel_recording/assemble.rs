@@ -19,10 +19,10 @@ use relayout_shadow::CONTEXTS_MAX;
 
 use super::modules::{DescribedModules, ModuleFiles};
 use super::watch::{WatchedWindow, WindowEnding};
-use super::{GuestWork, KernelRecording};
+use super::{GuestWork, KernelRecording, RecordedCode, program_profile};
 use crate::guest_disks::GuestDisks;
 use crate::guest_program::ProgramWork;
-use crate::memory::MemoryReaders;
+use crate::memory::{GuestProcess, MemoryReaders, ProcessReader};
 use crate::outcome::{RecordingOutcome, describe_losses};
 use crate::qemu::{QemuMachine, cpu_model};
 use crate::simulation::read_rates;
@@ -31,6 +31,8 @@ use crate::{Error, GuestKernel, GuestMachine, QemuCollector, SimulationSettings}
 
 /// Pages as the kernel's slabs are made of.
 const PAGE_BYTES: u64 = 4096;
+/// End of a window whose time was over.
+pub const TIME_OVER: &str = "its simulated time was over";
 /// Lines of the console that a profile keeps.
 const CONSOLE_LINES: usize = 2000;
 
@@ -42,10 +44,23 @@ pub struct GuestFiles<'g> {
     pub disks: &'g GuestDisks,
     /// Readers of the kernel's memory.
     pub readers: &'g MemoryReaders,
+    /// The process that is recorded, with its reader; `None` if the kernel is.
+    pub process: Option<(&'g ProcessReader, &'g GuestProcess)>,
     /// Files of the kernel's modules.
     pub modules: ModuleFiles<'g>,
     /// Tells whether the user has aborted the assembly.
     pub is_aborted: &'g dyn Fn() -> bool,
+}
+
+/// A window as the collector's files tell it.
+pub struct RecordedWindow {
+    /// Tables of the collector, with the metadata of a recording of the kernel.
+    pub profile: Profile,
+    pub run: RecordedRun,
+    /// Results in simulated time.
+    pub rates: Option<SimulatedRates>,
+    pub problem: Option<Error>,
+    pub notes: Vec<String>,
 }
 
 /// QEMU has ended after `window`.
@@ -57,16 +72,9 @@ pub fn assemble_profile(
     files: GuestFiles<'_>,
     window: WatchedWindow,
 ) -> Result<RecordingOutcome, Error> {
-    let GuestFiles {
-        workspace,
-        memory,
-        disks,
-        readers,
-        modules,
-        is_aborted,
-    } = files;
-    let assembled = read_segments(workspace, recording.cpus, is_aborted)?;
-    let mut notes = describe_losses(&assembled, "CPU");
+    let workspace = files.workspace;
+    let assembled = read_segments(workspace, recording.cpus, files.is_aborted)?;
+    let notes = describe_losses(&assembled, "CPU");
     let problem = match window.ending {
         WindowEnding::Closed => None,
         WindowEnding::CutShort(error) => Some(error),
@@ -77,52 +85,102 @@ pub fn assemble_profile(
     };
     let mut profile = assembled.profile;
     profile.meta = profile_meta(recording, kernel, collector, profile.meta);
-    let mut pages = pages_that_matter(&profile);
     let rates = match &problem {
         None if recording.simulation.is_some() => Some(read_rates(workspace.dir())?),
         _ => None,
     };
     if let Some(rates) = &rates {
         note_simulation(&mut run, rates, recording.simulation.as_ref());
-        match recording.idle {
-            Some(_) => {
-                rates.fill_tables(&mut profile);
-                pages = rates.pages(PAGE_BYTES);
-            }
-            None => rates.add_waits(&mut profile).map_err(Error::Parts)?,
-        }
     }
-    let pages: Vec<u64> = pages.into_iter().collect();
-    let disks = disks.describe();
+    let window = RecordedWindow {
+        profile,
+        run,
+        rates,
+        problem,
+        notes,
+    };
+    match (recording.code, &recording.work) {
+        (RecordedCode::Program, GuestWork::Program(work)) => {
+            program_profile::program_outcome(recording, work, kernel, files, window)
+        }
+        _ => kernel_outcome(recording, kernel, files, window),
+    }
+}
+
+/// Makes the profile of a kernel.
+pub fn kernel_outcome(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    files: GuestFiles<'_>,
+    window: RecordedWindow,
+) -> Result<RecordingOutcome, Error> {
+    let RecordedWindow {
+        mut profile,
+        run,
+        rates,
+        problem,
+        mut notes,
+    } = window;
+    profile.meta.runs = vec![run];
+    let mut pages = pages_that_matter(&profile);
+    match (&rates, recording.idle) {
+        (Some(rates), Some(_)) => {
+            rates.fill_tables(&mut profile);
+            pages = rates.pages(PAGE_BYTES);
+        }
+        (Some(rates), None) => rates.add_waits(&mut profile).map_err(Error::Parts)?,
+        (None, _) => {}
+    }
+    let disks = files.disks.describe();
     if !disks.is_empty() {
         let setting = RecordingSetting::new("disks", disks);
         profile.meta.settings.push(setting);
     }
-    match memory.map() {
-        Ok(bytes) => {
-            let cpus = recording.cpus;
-            let mut snapshot = readers.read_snapshot(kernel, &bytes, RunId(0), cpus, &pages);
-            let described = DescribedModules::find(kernel, &snapshot, modules, RunId(0));
-            notes.extend(describe_unknown_modules(&described.unknown));
-            run.modules = described.rows;
-            snapshot.ranges.extend(described.ranges);
-            snapshot.sort();
-            profile.ranges = snapshot.ranges;
-            // The others were named before the boot.
-            let known = readers.left_out();
-            let found_now = { snapshot.left_out.iter() }.filter(|reader| !known.contains(reader));
-            notes.extend(found_now.map(describe_left_out));
-            profile.meta.left_out_readers = snapshot.left_out;
-        }
-        Err(error) => notes.push(format!("the guest's memory cannot be read: {error}")),
-    }
-    profile.meta.runs = vec![run];
+    let pages: Vec<u64> = pages.into_iter().collect();
+    notes.extend(describe_memory(
+        kernel,
+        recording.cpus,
+        files,
+        &pages,
+        &mut profile,
+    ));
     Ok(RecordingOutcome {
         rates,
         profile,
+        kernel_profile: None,
         problem,
         notes,
     })
+}
+
+/// Adds to a profile of one run what the guest's memory tells of `pages`, and the modules. Returns remarks.
+fn describe_memory(
+    kernel: &GuestKernel<'_>,
+    cpus: u16,
+    files: GuestFiles<'_>,
+    pages: &[u64],
+    profile: &mut Profile,
+) -> Vec<String> {
+    let bytes = match files.memory.map() {
+        Ok(bytes) => bytes,
+        Err(error) => return vec![format!("the guest's memory cannot be read: {error}")],
+    };
+    let readers = files.readers;
+    let mut snapshot = readers.read_snapshot(kernel, &bytes, RunId(0), cpus, pages);
+    let described = DescribedModules::find(kernel, &snapshot, files.modules, RunId(0));
+    let mut notes = Vec::from_iter(describe_unknown_modules(&described.unknown));
+    for run in &mut profile.meta.runs {
+        run.modules.clone_from(&described.rows);
+    }
+    snapshot.ranges.extend(described.ranges);
+    snapshot.sort();
+    profile.ranges = snapshot.ranges;
+    // The others were named before the boot.
+    let known = readers.left_out();
+    let found_now = { snapshot.left_out.iter() }.filter(|reader| !known.contains(reader));
+    notes.extend(found_now.map(describe_left_out));
+    profile.meta.left_out_readers = snapshot.left_out;
+    notes
 }
 
 /// Describes modules of the guest whose files are not known.
@@ -227,7 +285,7 @@ fn note_simulation(
     let window = &rates.window;
     let window_ns = window.length_ps / 1000;
     if settings.is_some_and(|settings| settings.length.as_nanos() <= window_ns.into()) {
-        run.ended = "its simulated time was over".to_owned();
+        run.ended = TIME_OVER.to_owned();
     }
     run.host_window = Some(HostWindow {
         wall_ns: run.window_wall_ns,

@@ -18,7 +18,7 @@ use crate::guest_disks::GuestDisks;
 use crate::guest_snapshots::{
     GuestIdentity, NewSnapshot, SavedMachine, SnapshotRequest, SnapshotStore, file_content,
 };
-use crate::memory::{MemoryReaders, MovedTypes};
+use crate::memory::{GuestProcess, MemoryReaders, MovedTypes, ProcessReader};
 use crate::qemu::{MachineOrigin, QemuConfig, QemuMachine, machine_arguments, path_option};
 use crate::simulation::{GuestClockAndMap, LINES_FILE};
 use crate::workspace::{GuestMemory, RecordingWorkspace};
@@ -28,6 +28,8 @@ use crate::{Error, GuestMachine, QemuCollector, SimulationSettings};
 const QEMU_MAJOR_MIN: u32 = 10;
 /// Arguments of QEMU that name no file and nothing else outside: the guests that they change are kept.
 const KNOWN_ARGUMENTS: [&str; 6] = ["-numa", "-smp", "-cpu", "-M", "-machine", "-global"];
+/// Line of the console with the number of the user's program, without the number.
+const PROCESS_NUMBER: &str = "relayout-guest: program is process ";
 const CONSOLE: &str = "console";
 /// Time in which the plugin takes over a machine's clocks on a busy host.
 const HAND_OVER_LIMIT: Duration = Duration::from_secs(60);
@@ -50,6 +52,8 @@ pub struct ReadyGuest<'g> {
     pub has_marker: bool,
     /// Types whose members are said to lie elsewhere.
     pub moved_types: MovedTypes<'g>,
+    /// Reader of the process that is recorded; `None` if the kernel is.
+    pub processes: Option<&'g ProcessReader>,
     /// Readers of the kernel's memory.
     pub readers: &'g MemoryReaders,
     /// Where the guest's memory has the frequency of its time stamp counter, in bytes from its start.
@@ -63,6 +67,8 @@ pub struct StartedGuest {
     pub machine: QemuMachine,
     pub memory: GuestMemory,
     pub workspace: RecordingWorkspace,
+    /// Process that is recorded, if it is not the kernel.
+    pub process: Option<GuestProcess>,
 }
 
 /// Returns true if this QEMU can save and restore guests.
@@ -81,6 +87,12 @@ fn are_known(arguments: &[String]) -> bool {
     arguments.chunks(2).all(is_known)
 }
 
+/// Returns the number of the user's program, as the guest wrote it to the console.
+fn reported_process(console: &str) -> Option<u32> {
+    let number = |line: &str| line.trim().strip_prefix(PROCESS_NUMBER)?.parse().ok();
+    console.lines().find_map(number)
+}
+
 /// Returns true if another start of the guest would end likewise.
 fn is_final(error: &Error) -> bool {
     matches!(error, Error::Interrupted | Error::Move { .. })
@@ -95,6 +107,8 @@ enum WindowOption<'s> {
     Simulated {
         settings: &'s SimulationSettings,
         guest: GuestClockAndMap,
+        /// Option for the process that is recorded; empty if the kernel is.
+        program: &'s str,
     },
 }
 
@@ -197,6 +211,7 @@ impl ReadyGuest<'_> {
             machine,
             memory,
             workspace,
+            process: None,
         })
     }
 
@@ -283,6 +298,11 @@ impl ReadyGuest<'_> {
         let console = workspace.file_path(CONSOLE);
         fs::write(&console, &saved.console).map_err(cannot("write", &console))?;
         let origin = MachineOrigin::Restored(&saved.state);
+        let process = self.find_program(&memory, &saved.console)?;
+        let program = { self.processes.zip(process.as_ref()) }
+            .map_or(String::new(), |(reader, process)| {
+                reader.plugin_option(process)
+            });
         let window = match &self.recording.simulation {
             Some(settings) => {
                 settings.write_machine(workspace.dir())?;
@@ -290,7 +310,11 @@ impl ReadyGuest<'_> {
                     tsc_khz: self.read_tsc_khz(&memory)?,
                     direct_map: self.read_direct_map(&memory)?,
                 };
-                WindowOption::Simulated { settings, guest }
+                WindowOption::Simulated {
+                    settings,
+                    guest,
+                    program: &program,
+                }
             }
             None => WindowOption::Now,
         };
@@ -308,7 +332,24 @@ impl ReadyGuest<'_> {
             machine,
             memory,
             workspace,
+            process,
         })
+    }
+
+    /// Finds the process that is recorded, unless the kernel is. The guest has written its number to the console.
+    fn find_program(
+        &self,
+        memory: &GuestMemory,
+        console: &[u8],
+    ) -> Result<Option<GuestProcess>, Error> {
+        let Some(reader) = self.processes else {
+            return Ok(None);
+        };
+        let unknown = || Error::Simulation("its memory does not tell where the program is".into());
+        let pid = reported_process(&String::from_utf8_lossy(console)).ok_or_else(unknown)?;
+        let memory = memory.map().map_err(|_| unknown())?;
+        let process = reader.find_process(&memory, pid);
+        process.map(Some).ok_or_else(unknown)
     }
 
     /// Reads from the guest's memory how fast its time stamp counter runs; `None` for a machine without one.
@@ -410,7 +451,14 @@ impl ReadyGuest<'_> {
             WindowOption::Marker => "window=marker".to_owned(),
             WindowOption::Held => "window=held".to_owned(),
             WindowOption::Now => "window=now".to_owned(),
-            WindowOption::Simulated { settings, guest } => settings.plugin_options(guest),
+            WindowOption::Simulated {
+                settings,
+                guest,
+                program,
+            } => {
+                let between = if program.is_empty() { "" } else { "," };
+                format!("{}{between}{program}", settings.plugin_options(guest))
+            }
         };
         let options = format!("{},{window},dir=", self.plugin_options);
         path_option(options, workspace.dir())
@@ -430,6 +478,17 @@ fn map_memory(memory: &GuestMemory) -> Result<Mmap, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_console_tells_the_process() {
+        let check = |console, expect| assert_eq!(reported_process(console), expect, "{console}");
+        check(
+            "relayout-guest: ready\r\nrelayout-guest: program is process 61\r\n",
+            Some(61),
+        );
+        check("relayout-guest: program is process \n", None);
+        check("relayout-guest: program /bin/true\n", None);
+    }
 
     #[test]
     fn arguments_that_name_something_outside_are_not_known() {

@@ -98,7 +98,7 @@ fn describe_file(memory: &GuestMemory<'_>, offsets: &FileReader, mapping: u64) -
 }
 
 /// The path of a `dentry` from the root of its file system.
-fn dentry_path(
+pub(super) fn dentry_path(
     memory: &GuestMemory<'_>,
     offsets: &FileReader,
     first_dentry: u64,

@@ -18,8 +18,8 @@ use crate::GuestMachine;
 const ENTRIES: u64 = 512;
 /// Number of the fifth level, counted from 0.
 const FIFTH: u32 = 4;
-/// Longest text read from the guest.
-const TEXT_MAX: u64 = 64;
+/// Longest text read from the guest: a name in a folder.
+const TEXT_MAX: u64 = 255;
 
 /// Levels of page tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl GuestMemory<'_> {
         Some(u32::from_le_bytes(self.read_array(address)?))
     }
 
-    /// The NUL-terminated text at `address`, at most 64 bytes of it.
+    /// The NUL-terminated text at `address`, at most 255 bytes of it.
     pub fn read_text(&self, address: u64) -> Option<String> {
         let mut text = Vec::new();
         for at in address..address.checked_add(TEXT_MAX)? {

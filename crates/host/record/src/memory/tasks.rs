@@ -1,4 +1,4 @@
-//! Kernel stacks of the tasks that were there.
+//! Tasks that were there, and their kernel stacks.
 
 use relayout_profile::RunId;
 use relayout_profile::{RangeKind, RangeRow};
@@ -50,7 +50,7 @@ impl TaskReader {
     /// One range per task. `None` if the list of tasks cannot be read.
     pub fn stack_ranges(&self, memory: &GuestMemory<'_>, run: RunId) -> Option<Vec<RangeRow>> {
         let init = self.init_task;
-        let leaders = follow_list(memory, init, self.tasks, init.wrapping_add(self.tasks));
+        let leaders = self.leaders(memory);
         let mut ranges = Vec::new();
         let mut tasks_seen = 0;
         for &leader in std::iter::once(&init).chain(&leaders) {
@@ -69,8 +69,30 @@ impl TaskReader {
         (!leaders.is_empty()).then_some(ranges)
     }
 
+    /// Returns the first thread of each process, but for the first process.
+    fn leaders(&self, memory: &GuestMemory<'_>) -> Vec<u64> {
+        let init = self.init_task;
+        follow_list(memory, init, self.tasks, init.wrapping_add(self.tasks))
+    }
+
+    /// Returns the first thread of the process with this number.
+    pub fn find_process(&self, memory: &GuestMemory<'_>, pid: u32) -> Option<u64> {
+        let mut leaders = self.leaders(memory).into_iter();
+        leaders.find(|&leader| self.thread_number(memory, leader) == Some(pid))
+    }
+
+    /// Returns the number of a thread; that of the first one is its process's.
+    pub fn thread_number(&self, memory: &GuestMemory<'_>, task: u64) -> Option<u32> {
+        memory.read_u32(task.wrapping_add(self.pid))
+    }
+
+    /// Returns the name of a thread.
+    pub fn thread_name(&self, memory: &GuestMemory<'_>, task: u64) -> Option<String> {
+        memory.read_text(task.wrapping_add(self.comm))
+    }
+
     /// Returns the threads of the process that `leader` is a thread of.
-    fn threads(&self, memory: &GuestMemory<'_>, leader: u64) -> Vec<u64> {
+    pub fn threads(&self, memory: &GuestMemory<'_>, leader: u64) -> Vec<u64> {
         let signal = memory.read_u64(leader.wrapping_add(self.signal));
         let head = signal.map(|signal| signal.wrapping_add(self.thread_head));
         let first = head.and_then(|head| Some((head, memory.read_u64(head)?)));
@@ -86,8 +108,8 @@ impl TaskReader {
     fn stack_range(&self, memory: &GuestMemory<'_>, run: RunId, task: u64) -> Option<RangeRow> {
         let start = memory.read_u64(task.wrapping_add(self.stack))?;
         let mut range = range_row(run, RangeKind::Stack, start, self.stack_bytes);
-        range.owner = memory.read_text(task.wrapping_add(self.comm))?;
-        range.id = memory.read_u32(task.wrapping_add(self.pid))?;
+        range.owner = self.thread_name(memory, task)?;
+        range.id = self.thread_number(memory, task)?;
         Some(range)
     }
 }

@@ -98,6 +98,7 @@ pub fn assemble_profile(
     });
     Ok(RecordingOutcome {
         rates: None,
+        kernel_profile: None,
         profile,
         problem,
         notes,

@@ -118,6 +118,7 @@ impl<'s> SampledProgram<'s> {
         }
         RecordingOutcome {
             rates: None,
+            kernel_profile: None,
             profile,
             problem: ending.problem,
             notes,

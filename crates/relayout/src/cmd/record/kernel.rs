@@ -7,18 +7,14 @@ use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_messages::UserError;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
-    RecordingOutcome, SimulationSettings, SnapshotStore, find_workload, record_kernel, workloads,
+    RecordedCode, SimulationSettings, SnapshotStore, find_workload, record_kernel, workloads,
 };
-use relayout_report::Document;
-use relayout_report::documents::rates::rates_document;
-use relayout_report::text::rates::render_rates;
-use relayout_report::text::record::{idle_text, kernel_summary};
-use relayout_session::name_rates;
+use relayout_report::text::record::kernel_summary;
 use relayout_session::record::{KernelFiles, require_writable};
 
 use super::guest_program::ProgramArgs;
 use super::simulation::{OrderedGuest, SimulationArgs};
-use super::{RepeatedRecording, default_profile};
+use super::{RepeatedRecording, default_profile, print_window};
 use crate::complete;
 use crate::exit::ExitStatus;
 use crate::option_groups::{GuestArgs, ProfileArgs, RepeatArgs, WorkArgs};
@@ -112,7 +108,7 @@ pub struct Args {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "time",
-        conflicts_with_all = ["output", "repeat"]
+        conflicts_with_all = ["output", "repeat", "rates"]
     )]
     idle: Option<IdleMeasure>,
     /// Boot the guest, also if there is a snapshot of it, and keep none. Snapshots of guests that are about to
@@ -162,7 +158,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     }
     let ordered_guest = args.ordered_guest();
     let chosen = args.simulation.choose_simulation(&ordered_guest)?;
-    let output = match args.idle.is_some() || args.simulation.rates {
+    let output = match args.idle.is_some() || args.simulation.machine.rates {
         true => None,
         false => Some(
             args.profile
@@ -202,7 +198,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let Some(output) = output else {
         let progress = TerminalProgress::new(String::new());
         let recorded = progress.finish_after(record(0, &progress))?;
-        return print_window(recorded, args.simulation.json);
+        return print_window(recorded, args.simulation.machine.json);
     };
     let repeated = RepeatedRecording {
         times: args.repeat.repeat,
@@ -210,23 +206,6 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         signal_count: &|| interrupt.count(),
     };
     repeated.run(&output, args.profile.force, kernel_summary, record)
-}
-
-/// Prints what a window without a profile was like: its rates, or the time that it took.
-fn print_window(recorded: RecordingOutcome, as_json: bool) -> Result<ExitStatus, UserError> {
-    recorded.problem.map_or(Ok(()), Err)?;
-    let Some(rates) = recorded.rates else {
-        print_text(&idle_text(&recorded.profile))?;
-        return Ok(ExitStatus::Done);
-    };
-    let naming = TerminalProgress::new(String::new());
-    let names = naming.finish_after(name_rates(&recorded.profile, &rates, &naming))?;
-    let document = rates_document(&recorded.profile.meta, &rates, &names);
-    match as_json {
-        true => print_text(&document.to_json()?)?,
-        false => print_text(&render_rates(&document))?,
-    }
-    Ok(ExitStatus::Done)
 }
 
 /// Returns the folder for a profile that the user gives no name.
@@ -282,6 +261,7 @@ fn requested_recording(
     };
     KernelRecording {
         work,
+        code: RecordedCode::Kernel,
         modules: args.module.clone(),
         module_folder,
         threads: args.threads.unwrap_or_else(|| args.cpus.into()),
@@ -295,7 +275,7 @@ fn requested_recording(
         bursts: args.repeat.bursts,
         time_limit: args.guest.time_limit,
         simulation,
-        idle: match args.simulation.rates {
+        idle: match args.simulation.machine.rates {
             true => Some(IdleWindow::Time),
             false => args.idle.map(IdleMeasure::window),
         },

@@ -10,6 +10,7 @@ use relayout_record::{
 use relayout_report::text::record::program_summary;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
+use super::simulated_program::{SimulatedProgram, SimulatedProgramArgs};
 use super::{RepeatedRecording, default_profile};
 use crate::arguments;
 use crate::exit::ExitStatus;
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   make CC=\"relayout cc\" && relayout record run -o out.relayout -- ./server --threads 4
   relayout record run --slices 0.05 --stop-after 30 -o out.relayout -- ./server
+  relayout record run --with qemu --machine sapphire-rapids-2s --cpus 16 --rates -- ./server --threads 200
   relayout report out.relayout
 
 Ctrl-C goes to the program and to all that it started, and what was recorded is kept. Exit codes: 0 done, \
@@ -32,6 +34,9 @@ cases. Ctrl-C after the program's end writes no profile.";
 /// cc'). Its input, output and error streams are left alone. The first process that holds code
 /// built so, which may also be one that a script starts, is recorded, and all such processes that
 /// are forked or executed from then on. The recording ends with the last of them.
+///
+/// With --machine, a program as it is runs in a guest under QEMU, in the simulated time of a machine
+/// with many CPUs.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = EXAMPLES,
@@ -84,6 +89,8 @@ pub struct Args {
     /// The same, but it is a failure
     #[arg(long, value_name = "TIME", value_parser = arguments::time, conflicts_with = "stop_after")]
     time_limit: Option<Duration>,
+    #[command(flatten)]
+    simulated: SimulatedProgramArgs,
     /// The program, and its arguments; what begins with a dash from here on is the program's
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -93,7 +100,7 @@ pub struct Args {
 enum RecordBackend {
     /// Code that relayout cc compiled in
     Compiled,
-    /// Any binary, under qemu-user
+    /// Any binary, under qemu-user; with --machine, in a guest under QEMU
     Qemu,
     /// Samples of accesses that hardware takes, by perf
     Perf,
@@ -110,6 +117,15 @@ enum CountedLines {
 /// # Errors
 /// Bad input, a missing tool, or a program of which nothing was recorded.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
+    if args.simulated.is_asked_for()? {
+        refuse_host_options(args)?;
+        return args.simulated.run(&SimulatedProgram {
+            program: &args.program,
+            profile: &args.profile,
+            repeat: &args.repeat,
+            time_limit: args.time_limit,
+        });
+    }
     let default_output = || default_profile(args.program[0].as_ref());
     let output = args.profile.output.clone().unwrap_or_else(default_output);
     require_writable(&output, args.profile.force)?;
@@ -128,6 +144,41 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
             record_program(&recording, progress, signals, &decode_sampled_instruction)
         },
     )
+}
+
+/// Fails if an option is given that programs in simulated time do not have.
+fn refuse_host_options(args: &Args) -> Result<(), UserError> {
+    let other_backend = match args.with {
+        Some(RecordBackend::Compiled) => Some("--with compiled"),
+        Some(RecordBackend::Perf) => Some("--with perf"),
+        Some(RecordBackend::Qemu) | None => None,
+    };
+    if let Some(option) = other_backend {
+        let text = format!(
+            "--machine executes a program as it is in a guest under QEMU, and {option} records it on this machine"
+        );
+        let remedy = format!("give --with qemu in place of {option}, or leave out --machine");
+        return Err(UserError::input(text).with_remedy(remedy));
+    }
+    let given = [
+        (
+            "--slices",
+            args.slices.is_some() || args.slices_after.is_some(),
+        ),
+        ("--counts", matches!(args.counts, CountedLines::All)),
+        ("--yield", args.yield_every.is_some()),
+        ("--follow-forks", args.follow_forks),
+        ("--stop-after", args.stop_after.is_some()),
+    ];
+    let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
+        return Ok(());
+    };
+    let why = match option {
+        "--follow-forks" => "one process is recorded in simulated time".to_owned(),
+        option => format!("{option} is for programs in the time of the host"),
+    };
+    let remedy = format!("leave out {option}, or --machine");
+    Err(UserError::input(format!("{why}, and --machine is given")).with_remedy(remedy))
 }
 
 fn slice_plan(args: &Args) -> Option<SlicePlan> {

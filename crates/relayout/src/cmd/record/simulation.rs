@@ -1,4 +1,4 @@
-//! Options of `relayout record kernel` for guests in simulated time.
+//! Options of `relayout record` for guests in simulated time.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -22,19 +22,31 @@ const DEFAULT_PLACEMENT: &str = "pack";
 /// Longest window of a guest that is to finish its work.
 const LENGTH_MAX: Duration = Duration::from_secs(100);
 
-/// Options of guests in simulated time.
+/// Options of kernels' guests in simulated time.
 #[derive(Debug, clap::Args)]
 pub struct SimulationArgs {
     /// Order the accesses as a machine in simulated time does, or as the host that records [default: simulated
     /// for --workload, where the guest has a snapshot; else host]
     #[arg(long, value_name = "ORDER")]
     order: Option<AccessOrder>,
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
+    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache, VARIABLE:TYPE for a
+    /// variable; may be given more than once
+    #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
+    moves: Vec<RequestedMove>,
+}
+
+/// Machine in whose simulated time a guest executes, and its window.
+#[derive(Debug, clap::Args)]
+pub struct MachineArgs {
     /// Execute the guest in the simulated time of this machine: its CPUs wait for cache lines as they would
     /// there. `relayout probe --machines` lists names; a FILE is one that `relayout probe -o` or `relayout probe
     /// --machines NAME -o` wrote. Line latencies only: no core, no caches' size [default: sapphire-rapids-2s; for arm64
     /// kernels graviton4-2s]
     #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::machines))]
-    machine: Option<PathBuf>,
+    pub machine: Option<PathBuf>,
     /// Give a rule of the machine another value; may be given more than once. `relayout probe --rules` lists them
     /// with their ranges
     #[arg(
@@ -51,16 +63,52 @@ pub struct SimulationArgs {
     #[arg(long, value_name = "TIME", value_parser = arguments::simulated_time)]
     simulate: Option<Duration>,
     /// Write no profile, and print operations a second, and where CPUs stand still
-    #[arg(long, conflicts_with_all = ["output", "repeat", "idle"])]
+    #[arg(long, conflicts_with_all = ["output", "repeat"])]
     pub rates: bool,
-    /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
-    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache, VARIABLE:TYPE for a
-    /// variable; may be given more than once
-    #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
-    moves: Vec<RequestedMove>,
     /// Print the rates as JSON
     #[arg(long, requires = "rates")]
     pub json: bool,
+}
+
+impl MachineArgs {
+    /// Returns the first option that only guests in simulated time have.
+    pub fn first_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--machine", self.machine.is_some()),
+            ("--rule", !self.rule.is_empty()),
+            ("--placement", self.placement.is_some()),
+            ("--simulate", self.simulate.is_some()),
+            ("--rates", self.rates),
+        ];
+        given
+            .into_iter()
+            .find_map(|(name, is_given)| is_given.then_some(name))
+    }
+
+    /// Places `cpus` CPUs on the machine.
+    ///
+    /// # Errors
+    /// There is no such placement, or no room for so many CPUs.
+    fn place(&self, machine: NamedMachine, cpus: u16) -> Result<SimulationSettings, Error> {
+        let placement = self.placement.as_deref().unwrap_or(DEFAULT_PLACEMENT);
+        let mut settings = SimulationSettings::new(machine, placement, cpus)?;
+        if let Some(length) = self.simulate {
+            settings.length = length;
+        }
+        Ok(settings)
+    }
+
+    /// Returns the simulation of a program on `cpus` CPUs, which is recorded from the beginning of its window.
+    ///
+    /// # Errors
+    /// There is no such machine or placement, its file is none, or it has no room.
+    pub fn program_simulation(&self, cpus: u16) -> Result<SimulationSettings, UserError> {
+        let machine = self.machine.as_deref();
+        let machine = machine.unwrap_or(DEFAULT_MACHINE_X86.as_ref());
+        let mut settings = self.place(find_simulated_machine(machine, &self.rule)?, cpus)?;
+        settings.warm_up = Duration::ZERO;
+        Ok(settings)
+    }
 }
 
 /// Origin of the order of accesses.
@@ -135,7 +183,7 @@ impl SimulationArgs {
     ) -> Result<Option<ChosenSimulation>, UserError> {
         let option = match self.order {
             Some(AccessOrder::Simulated) => Some("--order simulated"),
-            _ => self.simulation_option(),
+            _ => self.machine.first_option(),
         };
         let host_option = match self.order {
             Some(AccessOrder::Host) => Some("--order host"),
@@ -153,9 +201,9 @@ impl SimulationArgs {
             (None, None) if guest.runs_program => return Ok(None),
             (_, None) => {}
         }
-        let find = |machine| find_simulated_machine(machine, &self.rule);
+        let find = |machine| find_simulated_machine(machine, &self.machine.rule);
         Ok(Some(ChosenSimulation {
-            named: self.machine.as_deref().map(find).transpose()?,
+            named: self.machine.machine.as_deref().map(find).transpose()?,
             is_default: option.is_none(),
         }))
     }
@@ -175,42 +223,23 @@ impl SimulationArgs {
         };
         let machine = match named {
             Some(machine) => machine,
-            None => find_simulated_machine(default_machine(kind).as_ref(), &self.rule)?,
+            None => find_simulated_machine(default_machine(kind).as_ref(), &self.machine.rule)?,
         };
-        let placement = self.placement.as_deref().unwrap_or(DEFAULT_PLACEMENT);
-        let mut settings = match SimulationSettings::new(machine, placement, guest.cpus) {
+        let mut settings = match self.machine.place(machine, guest.cpus) {
             Ok(settings) => settings,
             Err(_) if is_default => return Ok(RequestedOrder::default()),
             Err(error) => return Err(error.into()),
         };
-        match self.simulate {
-            Some(length) => settings.length = length,
-            None if guest.has_end => {
-                // All of the work is recorded.
-                settings.length = LENGTH_MAX;
-                settings.warm_up = Duration::ZERO;
-            }
-            None => {}
+        if self.machine.simulate.is_none() && guest.has_end {
+            // All of the work is recorded.
+            settings.length = LENGTH_MAX;
+            settings.warm_up = Duration::ZERO;
         }
         settings.moves.clone_from(&self.moves);
         Ok(RequestedOrder {
             simulation: RefCell::new(Some(settings)),
             is_default,
         })
-    }
-
-    /// Returns the first option that only simulated guests have.
-    fn simulation_option(&self) -> Option<&'static str> {
-        let given = [
-            ("--machine", self.machine.is_some()),
-            ("--rule", !self.rule.is_empty()),
-            ("--placement", self.placement.is_some()),
-            ("--simulate", self.simulate.is_some()),
-            ("--rates", self.rates),
-        ];
-        given
-            .into_iter()
-            .find_map(|(name, is_given)| is_given.then_some(name))
     }
 }
 

@@ -5,7 +5,7 @@ use relayout_layout::dwarf::DwarfFile;
 use relayout_messages::{ErrorCategory, RecordingProgress, UserError};
 use relayout_profile::Profile;
 use relayout_record::{
-    GuestKernel, GuestTools, GuestWork, KernelRecording, ModuleFolder, record_kernel,
+    GuestKernel, GuestTools, GuestWork, KernelRecording, ModuleFolder, RecordedCode, record_kernel,
 };
 use relayout_resolve::{DebugImages, Options, Resolution, resolve};
 use relayout_toolchain::kernel_build::BuiltKernel;
@@ -112,6 +112,7 @@ impl PreparedKernels<'_> {
 
     fn recording(&self, setting: &BootSetting, seed: u64) -> KernelRecording {
         KernelRecording {
+            code: RecordedCode::Kernel,
             work: GuestWork::Workload(setting.workload.clone()),
             modules: Vec::new(),
             module_folder: ModuleFolder::default(),
