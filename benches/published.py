@@ -228,7 +228,7 @@ def print_intervals(options, names, rules):
     print("| row | median | 90% of the draws | verdict | published | within | score |\n| --- | ---: | --- | --- | ---: | --- | ---: |")
     for name in names:
         row = ROWS[name]
-        gains = [ratio(*both_rates(options, row, rules, seed)) for seed, rules in enumerate(drawn, 1)]
+        gains = [ratio(*both_rates(options, row, drawn_rules, seed)) for seed, drawn_rules in enumerate(drawn, 1)]
         gains = [gain for gain in gains if not math.isnan(gain)]
         low, high = interval_of(gains)
         within = "yes" if low - 0.005 <= row.gain <= high + 0.005 else "no"

@@ -2,11 +2,14 @@
 //!
 //! A command that says more of such an option, or has another default, changes it by `mut_arg`.
 
+mod simulated_machine;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use relayout_verify::judge::JudgingRules;
 
+pub use self::simulated_machine::SimulatedMachineArgs;
 use crate::arguments;
 
 /// Place of a profile that is written.

@@ -4,7 +4,6 @@ mod guest_program;
 pub mod kernel;
 pub mod perf;
 pub mod run;
-mod simulated_program;
 mod simulation;
 
 use std::path::{Path, PathBuf};

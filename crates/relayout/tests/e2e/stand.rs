@@ -15,6 +15,8 @@ use crate::common::{Ended, Place, names, start};
 static QEMU: Mutex<()> = Mutex::new(());
 /// For things that take no time once what they wait for has happened.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Unit of times in `/proc` on Linux (`USER_HZ`).
+const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A folder of its own, with the user's cache.
 pub struct Stand {
@@ -101,7 +103,9 @@ impl Stand {
     pub fn recording(&self) -> Running {
         let mut running = self.booting();
         running.read_until("recording");
-        std::thread::sleep(Duration::from_secs(1));
+        // Time of the guest, which a busy host may not let execute.
+        let begun = running.qemu.cpu_seconds();
+        wait(|| (running.qemu.cpu_seconds() >= begun + 2.0).then_some(()));
         running
     }
 
@@ -206,6 +210,17 @@ impl Qemu {
 
     pub fn kill(&self) {
         send(self.pid, libc::SIGKILL);
+    }
+
+    /// Returns the processor time that it has used.
+    fn cpu_seconds(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        // Fields 14 and 15, of which the second one, a name in parentheses, may hold blanks: proc_pid_stat(5).
+        let fields = stat.rsplit(')').next().unwrap_or_default();
+        let ticks = { fields.split_whitespace().skip(11).take(2) }
+            .filter_map(|field| field.parse::<f64>().ok())
+            .sum::<f64>();
+        ticks / TICKS_PER_SECOND
     }
 
     fn check_gone(&self) {

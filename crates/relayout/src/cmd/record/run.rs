@@ -1,5 +1,7 @@
 //! `relayout record run`: a program.
 
+mod simulated_program;
+
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -10,7 +12,7 @@ use relayout_record::{
 use relayout_report::text::record::program_summary;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
-use super::simulated_program::{SimulatedProgram, SimulatedProgramArgs};
+use self::simulated_program::{SimulatedProgram, SimulatedProgramArgs};
 use super::{RepeatedRecording, default_profile};
 use crate::arguments;
 use crate::exit::ExitStatus;
@@ -117,8 +119,8 @@ enum CountedLines {
 /// # Errors
 /// Bad input, a missing tool, or a program of which nothing was recorded.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
-    if args.simulated.is_asked_for()? {
-        refuse_host_options(args)?;
+    if args.simulated.is_asked_for() {
+        refuse_host_way(args.with)?;
         return args.simulated.run(&SimulatedProgram {
             program: &args.program,
             profile: &args.profile,
@@ -146,39 +148,18 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     )
 }
 
-/// Fails if an option is given that programs in simulated time do not have.
-fn refuse_host_options(args: &Args) -> Result<(), UserError> {
-    let other_backend = match args.with {
-        Some(RecordBackend::Compiled) => Some("--with compiled"),
-        Some(RecordBackend::Perf) => Some("--with perf"),
-        Some(RecordBackend::Qemu) | None => None,
+/// Fails if a program in simulated time is to be recorded in a way that has only the time of the host.
+fn refuse_host_way(way: Option<RecordBackend>) -> Result<(), UserError> {
+    let option = match way {
+        Some(RecordBackend::Compiled) => "--with compiled",
+        Some(RecordBackend::Perf) => "--with perf",
+        Some(RecordBackend::Qemu) | None => return Ok(()),
     };
-    if let Some(option) = other_backend {
-        let text = format!(
-            "--machine executes a program as it is in a guest under QEMU, and {option} records it on this machine"
-        );
-        let remedy = format!("give --with qemu in place of {option}, or leave out --machine");
-        return Err(UserError::input(text).with_remedy(remedy));
-    }
-    let given = [
-        (
-            "--slices",
-            args.slices.is_some() || args.slices_after.is_some(),
-        ),
-        ("--counts", matches!(args.counts, CountedLines::All)),
-        ("--yield", args.yield_every.is_some()),
-        ("--follow-forks", args.follow_forks),
-        ("--stop-after", args.stop_after.is_some()),
-    ];
-    let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
-        return Ok(());
-    };
-    let why = match option {
-        "--follow-forks" => "one process is recorded in simulated time".to_owned(),
-        option => format!("{option} is for programs in the time of the host"),
-    };
-    let remedy = format!("leave out {option}, or --machine");
-    Err(UserError::input(format!("{why}, and --machine is given")).with_remedy(remedy))
+    let text = format!(
+        "--machine executes a program as it is in a guest under QEMU, and {option} records it on this machine"
+    );
+    let remedy = format!("give --with qemu in place of {option}, or leave out --machine");
+    Err(UserError::input(text).with_remedy(remedy))
 }
 
 fn slice_plan(args: &Args) -> Option<SlicePlan> {

@@ -1,24 +1,17 @@
 //! Options of `relayout record` for guests in simulated time.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use clap_complete::ArgValueCandidates;
-use relayout_machine::MachineRule;
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_record::{Error, GuestMachine, NamedMachine, RequestedMove, SimulationSettings};
-use relayout_session::find_simulated_machine;
 
-use crate::arguments;
-use crate::complete;
+use crate::option_groups::SimulatedMachineArgs;
 
 /// Machine in whose time guests of x86-64 execute that are asked for none.
 const DEFAULT_MACHINE_X86: &str = "sapphire-rapids-2s";
 /// The same for guests of arm64.
 const DEFAULT_MACHINE_AARCH64: &str = "graviton4-2s";
-/// Placement of CPUs that are asked for none.
-const DEFAULT_PLACEMENT: &str = "pack";
 /// Longest window of a guest that is to finish its work.
 const LENGTH_MAX: Duration = Duration::from_secs(100);
 
@@ -30,85 +23,12 @@ pub struct SimulationArgs {
     #[arg(long, value_name = "ORDER")]
     order: Option<AccessOrder>,
     #[command(flatten)]
-    pub machine: MachineArgs,
+    pub machine: SimulatedMachineArgs,
     /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
     /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache, VARIABLE:TYPE for a
     /// variable; may be given more than once
     #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
     moves: Vec<RequestedMove>,
-}
-
-/// Machine in whose simulated time a guest executes, and its window.
-#[derive(Debug, clap::Args)]
-pub struct MachineArgs {
-    /// Execute the guest in the simulated time of this machine: its CPUs wait for cache lines as they would
-    /// there. `relayout probe --machines` lists names; a FILE is one that `relayout probe -o` or `relayout probe
-    /// --machines NAME -o` wrote. Line latencies only: no core, no caches' size [default: sapphire-rapids-2s; for arm64
-    /// kernels graviton4-2s]
-    #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::machines))]
-    pub machine: Option<PathBuf>,
-    /// Give a rule of the machine another value; may be given more than once. `relayout probe --rules` lists them
-    /// with their ranges
-    #[arg(
-        long,
-        value_name = "NAME=VALUE",
-        value_parser = arguments::rule,
-        add = ArgValueCandidates::new(complete::rules)
-    )]
-    rule: Vec<(MachineRule, f64)>,
-    /// Place the guest's CPUs on the machine: pack, spread, or threads as 0,1,56 [default: pack]
-    #[arg(long, value_name = "WHERE")]
-    placement: Option<String>,
-    /// Record for this long in simulated time: 5ms, 200us [default: 5ms; with --iterations, all of the work]
-    #[arg(long, value_name = "TIME", value_parser = arguments::simulated_time)]
-    simulate: Option<Duration>,
-    /// Write no profile, and print operations a second, and where CPUs stand still
-    #[arg(long, conflicts_with_all = ["output", "repeat"])]
-    pub rates: bool,
-    /// Print the rates as JSON
-    #[arg(long, requires = "rates")]
-    pub json: bool,
-}
-
-impl MachineArgs {
-    /// Returns the first option that only guests in simulated time have.
-    pub fn first_option(&self) -> Option<&'static str> {
-        let given = [
-            ("--machine", self.machine.is_some()),
-            ("--rule", !self.rule.is_empty()),
-            ("--placement", self.placement.is_some()),
-            ("--simulate", self.simulate.is_some()),
-            ("--rates", self.rates),
-        ];
-        given
-            .into_iter()
-            .find_map(|(name, is_given)| is_given.then_some(name))
-    }
-
-    /// Places `cpus` CPUs on the machine.
-    ///
-    /// # Errors
-    /// There is no such placement, or no room for so many CPUs.
-    fn place(&self, machine: NamedMachine, cpus: u16) -> Result<SimulationSettings, Error> {
-        let placement = self.placement.as_deref().unwrap_or(DEFAULT_PLACEMENT);
-        let mut settings = SimulationSettings::new(machine, placement, cpus)?;
-        if let Some(length) = self.simulate {
-            settings.length = length;
-        }
-        Ok(settings)
-    }
-
-    /// Returns the simulation of a program on `cpus` CPUs, which is recorded from the beginning of its window.
-    ///
-    /// # Errors
-    /// There is no such machine or placement, its file is none, or it has no room.
-    pub fn program_simulation(&self, cpus: u16) -> Result<SimulationSettings, UserError> {
-        let machine = self.machine.as_deref();
-        let machine = machine.unwrap_or(DEFAULT_MACHINE_X86.as_ref());
-        let mut settings = self.place(find_simulated_machine(machine, &self.rule)?, cpus)?;
-        settings.warm_up = Duration::ZERO;
-        Ok(settings)
-    }
 }
 
 /// Origin of the order of accesses.
@@ -201,7 +121,7 @@ impl SimulationArgs {
             (None, None) if guest.runs_program => return Ok(None),
             (_, None) => {}
         }
-        let find = |machine| find_simulated_machine(machine, &self.machine.rule);
+        let find = |machine| self.machine.find_machine(machine);
         Ok(Some(ChosenSimulation {
             named: self.machine.machine.as_deref().map(find).transpose()?,
             is_default: option.is_none(),
@@ -223,7 +143,7 @@ impl SimulationArgs {
         };
         let machine = match named {
             Some(machine) => machine,
-            None => find_simulated_machine(default_machine(kind).as_ref(), &self.machine.rule)?,
+            None => self.machine.find_machine(default_machine(kind).as_ref())?,
         };
         let mut settings = match self.machine.place(machine, guest.cpus) {
             Ok(settings) => settings,

@@ -12,6 +12,10 @@ fn place() -> Place {
     place
 }
 
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
 #[test]
 fn simulated_time_needs_a_machine() {
     let place = place();
@@ -21,15 +25,13 @@ fn simulated_time_needs_a_machine() {
         "--placement pack",
         "--simulate 1ms",
         "--after 1s",
+        "--rates",
     ] {
-        let name = option.split(' ').next().unwrap();
-        place.refuses(
-            &format!("{RUN} --with qemu {option} -- ./program"),
-            2,
-            &format!(
-                "relayout: {name} is for programs in simulated time, which need a machine\n\
-                 add --machine NAME (`relayout probe --machines` lists them), or leave out {name}"
-            ),
+        let ended = place.run(&words(&format!("{RUN} --with qemu {option} -- ./program")));
+        assert_eq!(ended.code, Some(2), "{option}: {ended:?}");
+        assert!(
+            ended.stderr.contains("--machine <NAME|FILE>"),
+            "{option}: {ended:?}"
         );
     }
 }
@@ -41,21 +43,22 @@ fn other_ways_have_no_machine() {
         &format!("{RUN} --with compiled --machine rome-2s -- ./program"),
         2,
         "relayout: --machine executes a program as it is in a guest under QEMU, and --with compiled records it \
-         on this machine\n\
-         give --with qemu in place of --with compiled, or leave out --machine",
+         on this machine; give --with qemu in place of --with compiled, or leave out --machine",
     );
-    place.refuses(
-        &format!("{RUN} --machine rome-2s --slices 0.5 -- ./program"),
-        2,
-        "relayout: --slices is for programs in the time of the host, and --machine is given\n\
-         leave out --slices, or --machine",
-    );
-    place.refuses(
-        &format!("{RUN} --machine rome-2s --follow-forks -- ./program"),
-        2,
-        "relayout: one process is recorded in simulated time, and --machine is given\n\
-         leave out --follow-forks, or --machine",
-    );
+    for option in [
+        "--slices 0.5",
+        "--follow-forks",
+        "--yield 10",
+        "--counts all",
+    ] {
+        let ended = place.run(&words(&format!(
+            "{RUN} --machine rome-2s {option} -- ./program"
+        )));
+        assert_eq!(ended.code, Some(2), "{option}: {ended:?}");
+        let name = option.split(' ').next().unwrap();
+        let refused = format!("'--machine <NAME|FILE>' cannot be used with '{name}");
+        assert!(ended.stderr.contains(&refused), "{option}: {ended:?}");
+    }
 }
 
 #[test]
@@ -84,6 +87,6 @@ fn the_kernel_must_be_in_the_cache() {
     place.refuses(
         &format!("{RUN} --machine rome-2s -- ./program"),
         3,
-        "relayout: a kernel for the guest is missing",
+        "relayout: a kernel for the guest is missing (run scripts/setup.sh to fetch Debian's, or give --kernel)",
     );
 }

@@ -229,13 +229,13 @@ mod tests {
 
     #[test]
     fn broken_trees_end() {
-        assert_eq!(areas(&[]), []);
-        assert_eq!(areas(&[(0x8, node(0x3ff8, LEAF))]), []);
+        assert_eq!(areas(&[]), Vec::<u64>::new());
+        assert_eq!(areas(&[(0x8, node(0x3ff8, LEAF))]), Vec::<u64>::new());
         let endless: Vec<_> = (0..10)
             .map(|slot| (0x1050 + 8 * slot, node(0x1000, RANGE_WITH_GAPS)))
             .chain((1..10).map(|pivot| (0x1000 + 8 * pivot, pivot)))
             .chain([(0x8, node(0x1000, RANGE_WITH_GAPS))])
             .collect();
-        assert_eq!(areas(&endless), []);
+        assert_eq!(areas(&endless), Vec::<u64>::new());
     }
 }

@@ -9,17 +9,16 @@ use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_messages::UserError;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, IdleWindow, KernelRecording, ModuleFolder, ProgramWork,
-    RecordedCode, SnapshotStore, record_kernel,
+    RecordedCode, SimulationSettings, SnapshotStore, record_kernel,
 };
 use relayout_report::text::record::simulated_program_summary;
 use relayout_session::record::{KernelFiles, require_writable};
 
-use super::simulation::MachineArgs;
-use super::{RepeatedRecording, default_profile, print_window};
 use crate::arguments;
+use crate::cmd::record::{RepeatedRecording, default_profile, print_window};
 use crate::complete;
 use crate::exit::ExitStatus;
-use crate::option_groups::{ProfileArgs, RepeatArgs};
+use crate::option_groups::{ProfileArgs, RepeatArgs, SimulatedMachineArgs};
 use crate::progress::TerminalProgress;
 
 /// CPUs of a guest that is asked for none.
@@ -29,40 +28,53 @@ const MEMORY_DEFAULT: u64 = 2 << 30;
 /// Limit of the host's time for a boot, and again for a window.
 const TIME_LIMIT_DEFAULT: Duration = Duration::from_secs(300);
 
+/// Options that are for programs in the time of the host.
+const HOST_OPTIONS: [&str; 6] = [
+    "slices",
+    "slices_after",
+    "counts",
+    "yield_every",
+    "follow_forks",
+    "stop_after",
+];
+
 /// Options of programs in simulated time.
 #[derive(Debug, clap::Args)]
 #[command(
     next_help_heading = "In simulated time",
+    mut_arg("rule", |rule| rule.requires("machine")),
+    mut_arg("placement", |placement| placement.requires("machine")),
+    mut_arg("rates", |rates| rates.requires("machine")),
     mut_arg("machine", |machine| machine.help(
         "Execute the program in the simulated time of this machine, in a guest whose kernel puts threads on CPUs: \
          they wait for cache lines as they would there. `relayout probe --machines` lists names; a FILE is one \
          that `relayout probe -o` or `relayout probe --machines NAME -o` wrote. Line latencies only: no core, no \
          caches' size"
-    )),
-    mut_arg("simulate", |simulate| simulate.help(
+    ).conflicts_with_all(HOST_OPTIONS)),
+    mut_arg("simulate", |simulate| simulate.requires("machine").help(
         "Record for this long in simulated time, or until the program ends: 5ms, 200us [default: 5ms]"
     ))
 )]
 pub struct SimulatedProgramArgs {
     #[command(flatten)]
-    machine: MachineArgs,
+    machine: SimulatedMachineArgs,
     /// Give the guest N CPUs [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, requires = "machine", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     cpus: Option<u16>,
     /// Begin to record this long after the program's start, in the guest's time: 2s, 500ms [default: at the start,
     /// or at the program's first marker]
-    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
+    #[arg(long, requires = "machine", value_name = "TIME", value_parser = arguments::time)]
     after: Option<Duration>,
     /// Bring this file or folder to the same place in the guest, programs with their libraries; may be given more
     /// than once
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, requires = "machine", value_name = "PATH")]
     file: Vec<PathBuf>,
     /// Boot this kernel: one that `relayout setup --kernel` fetched, or the folder of a source tree that was built
     /// [default: the cached stock kernel]
-    #[arg(long, value_name = "NAME|DIR", add = ArgValueCandidates::new(complete::kernels))]
+    #[arg(long, requires = "machine", value_name = "NAME|DIR", add = ArgValueCandidates::new(complete::kernels))]
     kernel: Option<PathBuf>,
     /// Give the guest this much memory, in MiB or with a suffix: 4G [default: 2G]
-    #[arg(long, value_name = "SIZE", value_parser = arguments::size)]
+    #[arg(long, requires = "machine", value_name = "SIZE", value_parser = arguments::size)]
     memory: Option<u64>,
 }
 
@@ -76,30 +88,8 @@ pub struct SimulatedProgram<'a> {
 
 impl SimulatedProgramArgs {
     /// Returns whether the program is to be executed in simulated time.
-    ///
-    /// # Errors
-    /// An option needs simulated time, and no machine is given.
-    pub fn is_asked_for(&self) -> Result<bool, UserError> {
-        if self.machine.machine.is_some() {
-            return Ok(true);
-        }
-        let given = [
-            ("--cpus", self.cpus.is_some()),
-            ("--after", self.after.is_some()),
-            ("--file", !self.file.is_empty()),
-            ("--kernel", self.kernel.is_some()),
-            ("--memory", self.memory.is_some()),
-        ];
-        let given = given.into_iter().find(|(_, is_given)| *is_given);
-        let option = { self.machine.first_option() }.or(given.map(|(option, _)| option));
-        let Some(option) = option else {
-            return Ok(false);
-        };
-        let text = format!("{option} is for programs in simulated time, which need a machine");
-        let remedy = format!(
-            "add --machine NAME (`relayout probe --machines` lists them), or leave out {option}"
-        );
-        Err(UserError::input(text).with_remedy(remedy))
+    pub fn is_asked_for(&self) -> bool {
+        self.machine.machine.is_some()
     }
 
     /// Records the program.
@@ -167,10 +157,19 @@ impl SimulatedProgramArgs {
             append: String::new(),
             qemu_arguments: Vec::new(),
             bursts: subject.repeat.bursts,
-            simulation: Some(self.machine.program_simulation(cpus)?),
+            simulation: Some(self.simulation(cpus)?),
             time_limit: subject.time_limit.unwrap_or(TIME_LIMIT_DEFAULT),
             idle: self.machine.rates.then_some(IdleWindow::Time),
             snapshots: SnapshotStore::locate(),
         })
+    }
+
+    /// Returns the simulation of a program, which is recorded from the beginning of its window.
+    fn simulation(&self, cpus: u16) -> Result<SimulationSettings, UserError> {
+        let machine = self.machine.machine.as_deref().expect("clap asks for it");
+        let machine = self.machine.find_machine(machine)?;
+        let mut settings = self.machine.place(machine, cpus)?;
+        settings.warm_up = Duration::ZERO;
+        Ok(settings)
     }
 }
