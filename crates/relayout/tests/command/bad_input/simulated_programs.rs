@@ -25,7 +25,6 @@ fn simulated_time_needs_a_machine() {
         "--placement pack",
         "--simulate 1ms",
         "--after 1s",
-        "--rates",
     ] {
         let ended = place.run(&words(&format!("{RUN} --with qemu {option} -- ./program")));
         assert_eq!(ended.code, Some(2), "{option}: {ended:?}");
