@@ -253,8 +253,7 @@ impl SimulatedGuest {
             }
             self.plugin.open_window();
         }
-        let end = self.options.warm_ps.saturating_add(self.options.length_ps);
-        if now.0 >= end && now != SimulatedTime::NEVER && !state.has_failed {
+        if now.0 >= self.options.end_ps() && now != SimulatedTime::NEVER && !state.has_failed {
             self.end_held();
         }
         self.phase() == SimulationPhase::Closed

@@ -46,7 +46,7 @@ impl SimulatedGuest {
     /// Makes sites quiet that have called for nothing, if that saves enough in the rest of the window.
     fn apply_learnt(&self, at: SimulatedTime) -> bool {
         let sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = self.options.warm_ps + self.options.length_ps;
+        let end = self.options.end_ps();
         let rest = end.saturating_sub(at.0) as f64 / at.0 as f64;
         let is_enough = sites.needless_calls() as f64 * rest > NEEDLESS_MIN;
         if is_enough {

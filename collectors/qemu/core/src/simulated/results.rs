@@ -39,6 +39,12 @@ impl SimulatedGuest {
             SimulatedTime::NEVER => SimulatedTime(self.timers_ran_ps.load(Acquire)),
             now => now,
         };
+        // Nobody acts before the next CPU does, and the window has an end.
+        let end = SimulatedTime(self.options.end_ps());
+        let now = match state.machine.next_time() {
+            SimulatedTime::NEVER => now,
+            next => now.max(next.min(end)),
+        };
         state.machine.bring_counts_to(now);
         let length_ps = now.0.saturating_sub(self.options.warm_ps);
         let tallies = state.tallies;

@@ -67,6 +67,11 @@ impl Default for SimulationOptions {
 }
 
 impl SimulationOptions {
+    /// Returns the time at which the window ends at the latest, in picoseconds.
+    pub fn end_ps(&self) -> u64 {
+        self.warm_ps.saturating_add(self.length_ps)
+    }
+
     /// Sets the option `key`; `None` if there is none, or the value is not one of its.
     pub fn set(&mut self, key: &str, value: &str) -> Option<()> {
         let nanoseconds = || {
