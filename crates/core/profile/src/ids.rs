@@ -77,6 +77,11 @@ impl Addr {
         self.0.checked_add_signed(bytes).map(Self)
     }
 
+    /// Returns whether the address is in a kernel's half of the address space: the upper one, on x86-64 and on 64-bit Arm.
+    pub fn is_kernel(self) -> bool {
+        self.0 >= 1 << 63
+    }
+
     /// Returns whether the address is aligned to `bytes`.
     pub fn is_multiple_of(self, bytes: u64) -> bool {
         self.0.is_multiple_of(bytes)

@@ -23,25 +23,23 @@ pub struct SimulatedRates {
 
 /// Bytes of a cache line.
 const LINE_BYTES: u64 = 64;
-/// First address of the kernel's half of an address space.
-const KERNEL_START: Addr = Addr(1 << 63);
 
 impl SimulatedRates {
     /// Returns these results with the accesses of the kernel's code to the kernel's memory alone. Lines and
     /// instructions stay, so that their indexes do.
     pub fn of_kernel(&self) -> Self {
-        self.with_accesses(|access, pc| access.address >= KERNEL_START && pc >= KERNEL_START)
+        self.with_accesses(|access, pc| access.address.is_kernel() && pc.is_kernel())
     }
 
     /// Returns these results with the accesses of a recorded program's code to its memory alone, as
     /// [`of_kernel`](Self::of_kernel) does.
     pub fn of_program(&self) -> Self {
-        self.with_accesses(|access, pc| access.address < KERNEL_START && pc < KERNEL_START)
+        self.with_accesses(|access, pc| !access.address.is_kernel() && !pc.is_kernel())
     }
 
     /// Returns the address at which the recorded program has a line; `None` if it did not access the line.
     pub fn program_line(&self, line: Addr) -> Option<Addr> {
-        let is_program = |access: &&AccessRates| access.address < KERNEL_START;
+        let is_program = |access: &&AccessRates| !access.address.is_kernel();
         let mut accesses = self.accesses.iter().filter(|access| access.line == line);
         let access = accesses.find(is_program)?;
         Some(access.address.align_down(LINE_BYTES))

@@ -5,6 +5,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, Object as _};
 
 use crate::GuestMachine;
+use crate::memory::PAGE_BYTES;
 
 /// Libraries that a program or library needs, as its dynamic section says.
 pub(crate) struct LibraryNeeds {
@@ -62,9 +63,6 @@ pub(crate) fn build_id(bytes: &[u8]) -> Option<String> {
     let id = file.build_id().ok()??;
     Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
-
-/// Bytes of a page, to which segments are mapped.
-const PAGE_BYTES: u64 = 4096;
 
 /// Addresses that an ELF file has in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

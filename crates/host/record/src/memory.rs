@@ -52,7 +52,8 @@ use self::tasks::TaskReader;
 use self::vmalloc::VmallocReader;
 use crate::GuestKernel;
 
-const PAGE_BYTES: u64 = 4096;
+/// Bytes of a page.
+pub(crate) const PAGE_BYTES: u64 = 4096;
 
 /// Ranges of the guest's memory for one run, sorted by start.
 pub struct MemorySnapshot {

@@ -100,8 +100,13 @@ fn default_profile(subject: &Path) -> PathBuf {
     name.into()
 }
 
-/// Prints what a window without a profile was like: its rates, or the time that it took.
-fn print_window(recorded: RecordingOutcome, as_json: bool) -> Result<ExitStatus, UserError> {
+/// Has a window without a profile, and prints what it was like: its rates, or the time that it took.
+fn print_window(
+    record: impl FnOnce(&TerminalProgress) -> Result<RecordingOutcome, Error>,
+    as_json: bool,
+) -> Result<ExitStatus, UserError> {
+    let progress = TerminalProgress::new(String::new());
+    let recorded = progress.finish_after(record(&progress))?;
     recorded.problem.map_or(Ok(()), Err)?;
     let Some(rates) = recorded.rates else {
         print_text(&idle_text(&recorded.profile))?;

@@ -8,7 +8,7 @@ use super::{SimulatedGuest, WaitingPlace};
 use crate::api;
 
 /// Bytes of a line.
-const LINE_BYTES: u64 = 64;
+pub(super) const LINE_BYTES: u64 = 64;
 
 /// Addresses that an operand accesses, from `start` to `end`.
 #[derive(Clone, Copy)]

@@ -9,14 +9,13 @@ use std::sync::atomic::Ordering::Release;
 
 use relayout_machine::LineNumber;
 
+use super::ordering::LINE_BYTES;
 use super::{SimulatedGuest, guest};
 use crate::callbacks::KERNEL;
 use crate::registers::{CONTROL_3, FIRST_ARGUMENT};
 
 /// Bits of `cr3` that are the address of the top page table, and no flag or number of an address space.
 const TABLE_BITS: u64 = 0x000f_ffff_ffff_f000;
-/// Bytes of a line.
-const LINE_BYTES: u64 = 64;
 
 /// Address space of the recorded program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use relayout_perf_data::{MemorySample, PerfRecording, last_exec_ns};
 
 use super::{ImportError, ImportTarget};
+use crate::Addr;
 
 /// Processes that an error names, at most.
 const PROCESSES_NAMED: usize = 5;
-/// Kernels have the upper half of the address space, on x86-64 and on 64-bit Arm.
-const KERNEL_START: u64 = 1 << 63;
 
 /// Whose accesses to take: of `pid`; the kernel's if `kernel`; else of the process with most
 /// samples.
@@ -92,7 +91,7 @@ pub(super) fn thread_name(recording: &PerfRecording, tid: u32) -> &str {
 }
 
 fn is_kernel(address: u64) -> bool {
-    address >= KERNEL_START
+    Addr(address).is_kernel()
 }
 
 /// The samples that count, and what is said of the others.

@@ -22,15 +22,13 @@ use super::watch::{WatchedWindow, WindowEnding};
 use super::{GuestWork, KernelRecording, RecordedCode, program_profile};
 use crate::guest_disks::GuestDisks;
 use crate::guest_program::ProgramWork;
-use crate::memory::{GuestProcess, MemoryReaders, ProcessReader};
+use crate::memory::{GuestProcess, MemoryReaders, PAGE_BYTES, ProcessReader};
 use crate::outcome::{RecordingOutcome, describe_losses};
 use crate::qemu::{QemuMachine, cpu_model};
 use crate::simulation::read_rates;
 use crate::workspace::{GuestMemory, RecordingWorkspace};
 use crate::{Error, GuestKernel, GuestMachine, QemuCollector, SimulationSettings};
 
-/// Pages as the kernel's slabs are made of.
-const PAGE_BYTES: u64 = 4096;
 /// End of a window whose time was over.
 pub const TIME_OVER: &str = "its simulated time was over";
 /// Lines of the console that a profile keeps.

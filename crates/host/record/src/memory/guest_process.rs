@@ -61,7 +61,7 @@ pub struct ProcessSnapshot {
     pub threads: Vec<GuestThread>,
     /// Address in the stack of its first thread.
     pub first_stack: u64,
-    /// Whether it goes on.
+    /// What became of it by then.
     pub life: ProcessLife,
 }
 

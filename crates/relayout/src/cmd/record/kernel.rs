@@ -196,9 +196,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         })
     };
     let Some(output) = output else {
-        let progress = TerminalProgress::new(String::new());
-        let recorded = progress.finish_after(record(0, &progress))?;
-        return print_window(recorded, args.simulation.machine.json);
+        return print_window(|progress| record(0, progress), args.simulation.machine.json);
     };
     let repeated = RepeatedRecording {
         times: args.repeat.repeat,

@@ -110,7 +110,8 @@ impl MapleAreas {
             // Others have no pivots, and address spaces have none of them.
             _ => return,
         };
-        let word = |start: u64, index: u64| memory.read_u64(address + start + index * 8);
+        let word =
+            |start: u64, index: u64| memory.read_u64(address.wrapping_add(start + index * 8));
         for index in 0..form.slot_count {
             let is_last_slot = index + 1 == form.slot_count;
             let pivot = match is_last_slot {

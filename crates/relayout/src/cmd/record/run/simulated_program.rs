@@ -117,9 +117,7 @@ impl SimulatedProgramArgs {
             record_kernel(&recording, &kernel, &tools, progress, interrupt)
         };
         if self.machine.rates {
-            let progress = TerminalProgress::new(String::new());
-            let recorded = progress.finish_after(record(0, &progress))?;
-            return print_window(recorded, self.machine.json);
+            return print_window(|progress| record(0, progress), self.machine.json);
         }
         let repeated = RepeatedRecording {
             times: subject.repeat.repeat,
