@@ -121,7 +121,7 @@ impl Default for ByteMap {
         Self {
             layouts: Vec::new(),
             areas: Vec::new(),
-            pages: IndexTable::new(),
+            pages: IndexTable::default(),
             first: 0,
             span: 0,
         }

@@ -3,34 +3,37 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-/// Key of an empty slot. No address divided by 64 and no site has it.
+/// Key of an empty slot. No line, page or site has this number.
 const EMPTY: u64 = u64::MAX;
 const FIRST_SLOTS: usize = 1 << 10;
 
-/// Table that grows and from which nothing is removed.
+/// Table from numbers below `u64::MAX` to values. It grows, and nothing is removed but all at once.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct IndexTable<V> {
+pub struct IndexTable<V> {
     slots: Box<[(u64, V)]>,
     len: usize,
 }
 
-impl<V: Copy + Default> IndexTable<V> {
-    pub(crate) fn new() -> Self {
+impl<V: Copy + Default> Default for IndexTable<V> {
+    fn default() -> Self {
         Self {
             slots: vec![(EMPTY, V::default()); FIRST_SLOTS].into_boxed_slice(),
             len: 0,
         }
     }
+}
 
+impl<V: Copy + Default> IndexTable<V> {
+    /// Returns the value of `key`.
     #[inline]
-    pub(crate) fn get(&self, key: u64) -> Option<V> {
+    pub fn get(&self, key: u64) -> Option<V> {
         let (found, value) = self.slots[self.slot_of(key)];
         (found != EMPTY).then_some(value)
     }
 
     /// Returns the value of `key`, which is put there if the key is new.
     #[inline]
-    pub(crate) fn get_or_insert(&mut self, key: u64, value: V) -> &mut V {
+    pub fn get_or_insert(&mut self, key: u64, value: V) -> &mut V {
         let mut slot = self.slot_of(key);
         if self.slots[slot].0 == EMPTY {
             if self.len * 2 >= self.slots.len() {
@@ -41,6 +44,18 @@ impl<V: Copy + Default> IndexTable<V> {
             self.slots[slot] = (key, value);
         }
         &mut self.slots[slot].1
+    }
+
+    /// Removes all keys. The time that it takes is bounded by what was inserted since the last time.
+    pub fn clear(&mut self) {
+        match self.slots.len() {
+            FIRST_SLOTS if self.len == 0 => {}
+            FIRST_SLOTS => {
+                self.slots.fill((EMPTY, V::default()));
+                self.len = 0;
+            }
+            _ => *self = Self::default(),
+        }
     }
 
     /// Returns the slot that has `key`, or the empty one where it belongs.
@@ -71,12 +86,22 @@ mod tests {
 
     #[test]
     fn all_keys_stay() {
-        let mut table = IndexTable::new();
+        let mut table = IndexTable::default();
         for key in 0..10_000_u64 {
             *table.get_or_insert(key * 64, 0) = key;
         }
         assert!((0..10_000).all(|key| table.get(key * 64) == Some(key)));
         assert_eq!(table.get(1), None);
         assert_eq!(*table.get_or_insert(640, 7), 10);
+    }
+
+    #[test]
+    fn cleared_tables_are_empty() {
+        let mut table = IndexTable::default();
+        for count in [0, 1, 5000, 1] {
+            (0..count).for_each(|key| *table.get_or_insert(key, 0) = key);
+            table.clear();
+            assert_eq!(table, IndexTable::default(), "{count} keys");
+        }
     }
 }

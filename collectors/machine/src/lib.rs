@@ -48,6 +48,7 @@ pub use counts::{
 };
 pub use cpu_set::CpuSet;
 pub use description::{DescriptionProblem, MachineDescription};
+pub use index_table::IndexTable;
 pub use machine::{MachineSetup, SimulatedMachine};
 pub use machines::{KnownMachine, KnownTime, KnownTimes, MACHINES, TimeOrigin, find_machine};
 pub use placement::{CpuPlacement, PlacementError};

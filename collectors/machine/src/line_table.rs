@@ -40,7 +40,7 @@ pub(crate) struct LineTable {
 impl LineTable {
     pub(crate) fn new() -> Self {
         Self {
-            entries: IndexTable::new(),
+            entries: IndexTable::default(),
             shared: Vec::new(),
         }
     }

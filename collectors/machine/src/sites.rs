@@ -41,9 +41,9 @@ pub(crate) struct RequestSites {
 impl RequestSites {
     pub(crate) fn new() -> Self {
         Self {
-            indexes: IndexTable::new(),
+            indexes: IndexTable::default(),
             habits: Vec::new(),
-            accesses: IndexTable::new(),
+            accesses: IndexTable::default(),
         }
     }
 

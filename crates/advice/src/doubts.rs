@@ -46,6 +46,11 @@ pub enum AdviceDoubt {
         /// CPU time that was lost, in percent.
         lost_percent: u32,
     },
+    /// Accesses were out of simulated time's order, so that transfers are missing.
+    OutOfOrder {
+        /// Accesses to contended lines that were, in percent.
+        percent: u32,
+    },
     /// On a part of what was recorded, the layout gains nothing.
     NoGainInPart {
         /// Worst change, in percent.
@@ -66,6 +71,7 @@ impl AdviceDoubt {
             Self::UncertainType(_) => "uncertain-type",
             Self::MoreThreadsThanCpus { .. } => "more-threads-than-cpus",
             Self::BusyHost { .. } => "busy-host",
+            Self::OutOfOrder { .. } => "out-of-order",
             Self::NoGainInPart { .. } => "no-gain-in-part",
             Self::NoGainAtPlace(_) => "no-gain-at-place",
         }
@@ -99,6 +105,10 @@ impl fmt::Display for AdviceDoubt {
             Self::BusyHost { lost_percent } => write!(
                 f,
                 "the host was busy: others took {lost_percent}% of the CPU time"
+            ),
+            Self::OutOfOrder { percent } => write!(
+                f,
+                "{percent}% of the accesses to contended lines were out of order"
             ),
             Self::NoGainInPart {
                 change_percent,
@@ -148,6 +158,7 @@ pub(super) fn advice_doubts(
         few_transfers,
         few_objects(gathered),
         uncertain_type(gathered),
+        out_of_order(&resolved.profile.meta.runs),
     ]
     .into_iter()
     .chain(circumstances)
@@ -229,5 +240,13 @@ fn busy_host(runs: &[RecordedRun]) -> Option<AdviceDoubt> {
     let lost_share = busy.filter_map(|run| run.lost_share).reduce(f64::max)?;
     Some(AdviceDoubt::BusyHost {
         lost_percent: (lost_share * 100.0) as u32,
+    })
+}
+
+fn out_of_order(runs: &[RecordedRun]) -> Option<AdviceDoubt> {
+    let shares = { runs.iter() }.filter_map(RecordedRun::distrusted_order_share);
+    let percent = shares.reduce(f64::max)? * 100.0;
+    Some(AdviceDoubt::OutOfOrder {
+        percent: percent as u32,
     })
 }

@@ -49,6 +49,15 @@ pub(crate) fn busy_host_words(runs: &[RecordedRun]) -> Option<String> {
     ))
 }
 
+/// Returns a clause that says that the order of simulated time was not kept, if it was not.
+pub(crate) fn out_of_order_words(runs: &[RecordedRun]) -> Option<String> {
+    let shares = { runs.iter() }.filter_map(RecordedRun::distrusted_order_share);
+    let share = whole_percent(shares.reduce(f64::max)?);
+    Some(format!(
+        "transfers are missing: {share} of the accesses to contended lines were out of order"
+    ))
+}
+
 /// Returns a clause that says which part of the time was recorded, if that was not all of it.
 pub(crate) fn recorded_time_words(meta: &ProfileMeta) -> Option<String> {
     if meta.coverage != AccessCoverage::Sliced {

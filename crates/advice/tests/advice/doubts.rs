@@ -2,7 +2,7 @@
 
 use relayout_advice::AdviceDoubt;
 use relayout_contend::TypeConfidence;
-use relayout_profile::{Profile, RecordingSetting};
+use relayout_profile::{Profile, RecordingSetting, SimulatedOrder};
 use relayout_search::{JudgedPart, JudgedParts, LayoutChange};
 
 use crate::fixture::address_of;
@@ -93,6 +93,30 @@ fn a_host_that_was_busy_with_others_is_a_doubt() {
     let mut second_worse = busy(2, 0.3);
     second_worse.meta.runs[1].lost_share = Some(0.6);
     check(second_worse, &[doubt(60)]);
+}
+
+#[test]
+fn an_order_that_was_not_kept_is_a_doubt() {
+    let simulated = |ordered, unordered, misplaced| {
+        let mut profile = made_profile("program", &[hot_turns(100)]);
+        profile.meta.runs[0].simulated = Some(SimulatedOrder {
+            ordered,
+            unordered,
+            misplaced,
+            ..SimulatedOrder::default()
+        });
+        profile
+    };
+    check(simulated(900, 100, 0), &[]);
+    check(simulated(0, 0, 0), &[]);
+    check(
+        simulated(1, 99, 0),
+        &[AdviceDoubt::OutOfOrder { percent: 99 }],
+    );
+    check(
+        simulated(80, 0, 20),
+        &[AdviceDoubt::OutOfOrder { percent: 25 }],
+    );
 }
 
 #[test]
@@ -214,6 +238,11 @@ fn each_doubt_has_a_key_and_a_sentence_with_its_numbers() {
         AdviceDoubt::BusyHost { lost_percent: 40 },
         "busy-host",
         "the host was busy: others took 40% of the CPU time",
+    );
+    check(
+        AdviceDoubt::OutOfOrder { percent: 98 },
+        "out-of-order",
+        "98% of the accesses to contended lines were out of order",
     );
     let no_gain = |are_recordings| AdviceDoubt::NoGainInPart {
         change_percent: 3.06,

@@ -542,11 +542,21 @@ pub struct RecordedRun {
 /// (docs/method.md has the experiment).
 pub const LOST_SHARE_MAX: f64 = 0.25;
 
+/// Largest [`SimulatedOrder::out_of_order_share`] of a recording whose counts can be trusted. Windows of kernels have up
+/// to 0.03, those in which much code runs for the first time.
+pub const OUT_OF_ORDER_MAX: f64 = 0.1;
+
 impl RecordedRun {
     /// Returns true if the host was too busy with others while it recorded, so that the order of
     /// findings may be another one on an idle host.
     pub fn was_host_busy(&self) -> bool {
         self.lost_share.is_some_and(|share| share > LOST_SHARE_MAX)
+    }
+
+    /// Returns the share of accesses that were out of simulated time's order, if it is too large to trust the counts.
+    pub fn distrusted_order_share(&self) -> Option<f64> {
+        let share = self.simulated.as_ref()?.out_of_order_share();
+        (share > OUT_OF_ORDER_MAX).then_some(share)
     }
 
     /// Returns true if the run is a further process of the recording that the run before it belongs
@@ -692,6 +702,15 @@ pub struct SimulatedOrder {
     /// Time of all CPUs together.
     #[serde(default)]
     pub cpu_times: CpuTimes,
+}
+
+impl SimulatedOrder {
+    /// Returns the share of accesses to contended lines that were not ordered at the address that they had; 0 if there
+    /// were none.
+    pub fn out_of_order_share(&self) -> f64 {
+        let accesses = self.ordered + self.unordered;
+        (self.unordered + self.misplaced) as f64 / accesses.max(1) as f64
+    }
 }
 
 /// Simulated time of CPUs by what they did, in picoseconds.

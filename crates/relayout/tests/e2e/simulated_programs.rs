@@ -29,6 +29,13 @@ fn meta(stand: &Stand, profile: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
+/// Only an instruction's first accesses to a contended line may be out of order.
+fn check_order(order: &Value) {
+    let count = |name: &str| order[name].as_f64().unwrap();
+    assert!(count("ordered") > 1000.0, "{order}");
+    assert!(count("unordered") < count("ordered") / 20.0, "{order}");
+}
+
 /// Twelve threads on two CPUs are two contexts. The finding names the members that share the line, advice parts them,
 /// and `--rates` says where CPUs wait. The same seed gives the same bytes.
 #[test]
@@ -53,6 +60,7 @@ fn false_sharing_of_a_program_is_found() {
     );
     assert_eq!(meta["runs"][0]["ended"], "its simulated time was over");
     assert_eq!(meta["runs"][0]["simulated"]["order_breaks"], 0);
+    check_order(&meta["runs"][0]["simulated"]);
 
     let report = stand.report();
     let finding = &report["findings"][0];
@@ -73,6 +81,7 @@ fn false_sharing_of_a_program_is_found() {
         "{WORDS} --cpus 2 --simulate 1ms --rates --json -- ./counters"
     ));
     assert!(rates["operations"].as_u64() > Some(1000), "{rates}");
+    check_order(&rates["order"]);
     let line = &rates["lines"][0];
     assert_eq!(line["object"]["type"], "counters", "{line}");
     assert_eq!(line["object"]["offset"], 0, "{line}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use relayout_profile::{Profile, RecordedRun};
 
 use crate::words::simulated_time::{simulated_machine_words, simulated_time_words};
-use crate::words::{busy_host_words, counted, recorded_time_words};
+use crate::words::{busy_host_words, counted, out_of_order_words, recorded_time_words};
 
 fn total(profile: &Profile, number: fn(&RecordedRun) -> u64) -> u64 {
     profile.meta.runs.iter().map(number).sum()
@@ -20,11 +20,13 @@ fn access_count(profile: &Profile) -> String {
     }
 }
 
-/// Returns a line that warns of a busy host, or nothing.
-fn busy_host_warning(profile: &Profile) -> String {
-    busy_host_words(&profile.meta.runs).map_or(String::new(), |words| {
-        format!("{words}; record again when it is idle\n")
-    })
+/// Returns lines that warn of an order that cannot be trusted, or nothing.
+fn order_warnings(profile: &Profile) -> String {
+    let runs = &profile.meta.runs;
+    let busy =
+        busy_host_words(runs).map(|words| format!("{words}; record again when it is idle\n"));
+    let out_of_order = out_of_order_words(runs).map(|words| words + "\n");
+    { busy.into_iter() }.chain(out_of_order).collect()
 }
 
 /// Returns a line that says which part of the time was recorded, or nothing if all of it was.
@@ -66,7 +68,7 @@ fn guest_summary(output: &Path, profile: &Profile, system: &str) -> String {
         counted(total(profile, |run| run.operations), "operation"),
         access_count(profile),
         counted(profile.transfers(), "transfer"),
-        busy_host_warning(profile),
+        order_warnings(profile),
     )
 }
 
@@ -91,7 +93,7 @@ pub fn program_summary(output: &Path, profile: &Profile) -> String {
         counted(profile.transfers(), "transfer"),
         total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
         recorded_time_line(profile),
-        busy_host_warning(profile),
+        order_warnings(profile),
     )
 }
 

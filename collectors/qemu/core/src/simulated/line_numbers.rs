@@ -3,11 +3,11 @@
 //! A line of the kernel is known by its address. One of a program is known by its address in the kernel's
 //! direct map, so that programs that share memory share its lines, with the kernel, too.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::Relaxed;
 
-use relayout_machine::LineNumber;
+use relayout_machine::{IndexTable, LineNumber};
 
 use super::SimulatedGuest;
 use crate::api;
@@ -15,44 +15,34 @@ use crate::callbacks::{FIXMAP, KERNEL};
 
 /// Bits of an address within its page.
 const PAGE_BITS: u32 = 12;
-/// Pages of programs that are kept for each CPU, one for each value of their low bits.
-const PAGES: usize = 256;
 
 /// Where pages of the program that a CPU executes are, as its accesses showed.
+#[derive(Default)]
 pub struct ProgramPages {
-    /// Number of the page by the program's addresses, and where it is in the direct map.
-    pages: [Cell<(u64, u64)>; PAGES],
+    /// Where the page is in the direct map, by its number in the program's addresses.
+    ///
+    /// All of them are kept: of two that took each other's place, accesses in turns would never be ordered.
+    pages: RefCell<IndexTable<u64>>,
     /// Changes of page tables that all CPUs heard of when the pages were last looked at.
     changes: Cell<u64>,
-}
-
-impl Default for ProgramPages {
-    fn default() -> Self {
-        Self {
-            pages: [const { Cell::new((u64::MAX, 0)) }; PAGES],
-            changes: Cell::new(0),
-        }
-    }
 }
 
 impl ProgramPages {
     /// Returns where the byte at an address of the program is in the direct map; `None` if its page is unknown.
     fn find(&self, vaddr: u64) -> Option<u64> {
-        let (page, place) = self.slot(vaddr).get();
-        (page == vaddr >> PAGE_BITS).then_some(place + vaddr % (1 << PAGE_BITS))
+        let place = self.pages.borrow().get(vaddr >> PAGE_BITS)?;
+        Some(place + vaddr % (1 << PAGE_BITS))
     }
 
     /// Notes where the byte at an address of the program is in the direct map.
     fn note(&self, vaddr: u64, place: u64) {
-        let page = (vaddr >> PAGE_BITS, place & !((1 << PAGE_BITS) - 1));
-        self.slot(vaddr).set(page);
+        let page = place & !((1 << PAGE_BITS) - 1);
+        *{ self.pages.borrow_mut() }.get_or_insert(vaddr >> PAGE_BITS, page) = page;
     }
 
     /// Forgets all pages: the CPU's page tables, or what it knows of them, changed.
     pub fn forget(&self) {
-        for page in &self.pages {
-            page.set((u64::MAX, 0));
-        }
+        self.pages.borrow_mut().clear();
     }
 
     /// Forgets all pages if page tables have changed since, of which all CPUs hear.
@@ -61,10 +51,6 @@ impl ProgramPages {
             self.forget();
         }
         self
-    }
-
-    fn slot(&self, vaddr: u64) -> &Cell<(u64, u64)> {
-        &self.pages[(vaddr >> PAGE_BITS) as usize % PAGES]
     }
 }
 
@@ -140,11 +126,22 @@ mod tests {
         pages.note(0x40_1238, DIRECT_MAP + 0x7_7238);
         assert_eq!(pages.find(0x40_1fff), Some(DIRECT_MAP + 0x7_7fff));
         assert_eq!(pages.find(0x40_2000), None);
-        assert_eq!(pages.find(0x40_1234 + ((PAGES as u64) << PAGE_BITS)), None);
         pages.forget();
         assert_eq!(pages.find(0x40_1234), None);
         pages.note(0x40_1238, DIRECT_MAP);
         assert!(pages.follow(0).find(0x40_1234).is_some());
         assert_eq!(pages.follow(1).find(0x40_1234), None);
+    }
+
+    /// Stacks of threads are often a power of two apart.
+    #[test]
+    fn pages_keep_each_other() {
+        let pages = ProgramPages::default();
+        let distant = (0..40).map(|bit| 0x40_1000 ^ (1 << (PAGE_BITS + bit % 32)));
+        let all: Vec<u64> = distant.chain((0..3000).map(|n| n << 20)).collect();
+        for (&vaddr, place) in all.iter().zip(1..) {
+            pages.note(vaddr, DIRECT_MAP + (place << PAGE_BITS));
+        }
+        assert!(all.iter().all(|&vaddr| pages.find(vaddr).is_some()));
     }
 }

@@ -11,7 +11,7 @@ use crate::words::simulated_time::{
     simulated_machine_words, simulated_time_words, time_shares_words,
 };
 use crate::words::wrap::wrap_words;
-use crate::words::{busy_host_words, counted, recorded_time_words};
+use crate::words::{busy_host_words, counted, out_of_order_words, recorded_time_words};
 
 /// Widest line.
 const WIDTH: usize = 116;
@@ -150,8 +150,9 @@ fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
     let accesses = sum_of_runs(|run| run.accesses);
     let text = format!("{repeats}{processes}: {accesses} accesses{operations}, {time}");
     write_labelled(out, "runs", &text)?;
-    if let Some(words) = busy_host_words(runs) {
-        write_labelled(out, "", &words)?;
+    let doubts = [busy_host_words(runs), out_of_order_words(runs)];
+    for words in doubts.iter().flatten() {
+        write_labelled(out, "", words)?;
     }
     let incomplete = || runs.iter().enumerate().filter(|(_, run)| !run.complete);
     for (number, run) in incomplete().take(INCOMPLETE_MAX) {
