@@ -28,7 +28,7 @@ export SOURCE_DATE_EPOCH
 
 # Paths of this machine are no part of a program.
 remap="--remap-path-prefix=$ROOT=relayout --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"
-export CARGO_TARGET_DIR=$BUILD CARGO_PROFILE_RELEASE_STRIP=symbols CARGO_PROFILE_RELEASE_DEBUG=none
+export CARGO_TARGET_DIR=$BUILD CARGO_PROFILE_RELEASE_STRIP=symbols
 RUSTFLAGS="$remap" run cargo build --release --locked --target "$TRIPLE" \
     -p relayout-rt -p relayout-qemu-api1 -p relayout-qemu-api4
 RUSTFLAGS="$remap -C target-feature=+crt-static" run cargo build --release --locked --target "$TRIPLE" \

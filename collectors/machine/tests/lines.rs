@@ -1,9 +1,9 @@
 //! Lines as servers: saturation, readers, threads of a core, order of service, protocols.
 
-mod common;
-
-use common::{CpuStep, GuestRun, NS, at, exact, exact_with, flat, last_ns, layered, run_script};
-use common::{ScriptStep, setup};
+use crate::common::{
+    CpuStep, GuestRun, NS, at, exact, exact_with, flat, last_ns, layered, run_script,
+};
+use crate::common::{ScriptStep, setup};
 use relayout_machine::LineAccess::{Atomic, Load, Store, Update};
 use relayout_machine::{
     CoherenceProtocol, CpuActivity, CpuDistance, LineAccess, MachineRule, MachineRules,

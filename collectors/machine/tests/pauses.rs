@@ -1,8 +1,6 @@
 //! Pauses, idle CPUs and locks.
 
-mod common;
-
-use common::{CpuStep, GuestRun, NS, ScriptStep, at, exact, flat, run_script, setup};
+use crate::common::{CpuStep, GuestRun, NS, ScriptStep, at, exact, flat, run_script, setup};
 use relayout_machine::LineAccess::{Atomic, Load, Store};
 use relayout_machine::{CpuActivity, MachineRule, MachineRules, SimulatedTime};
 

@@ -1,8 +1,6 @@
 //! Properties of all runs, and the machine against a slow reading of the rules.
 
-mod common;
-
-use common::{CpuStep, GuestRun, NS, at, exact_with, flat, layered, run_script, setup};
+use crate::common::{CpuStep, GuestRun, NS, at, exact_with, flat, layered, run_script, setup};
 use proptest::prelude::*;
 use relayout_machine::{
     CoherenceProtocol, LineAccess, MachineRule, MachineRules, MachineSetup, MachineTopology,
@@ -68,7 +66,10 @@ fn any_setup() -> impl Strategy<Value = MachineSetup> {
 }
 
 /// Runs programs that begin again at their end.
-fn run_programs(setup: MachineSetup, programs: &[Vec<CpuStep>]) -> Vec<common::ExecutedAccess> {
+fn run_programs(
+    setup: MachineSetup,
+    programs: &[Vec<CpuStep>],
+) -> Vec<crate::common::ExecutedAccess> {
     let mut next = [0; 12];
     let run = GuestRun::new(setup, 100_000, |cpu, _, _| {
         next[cpu] += 1;
@@ -142,7 +143,7 @@ proptest! {
 mod reference {
     use relayout_machine::LineAccess;
 
-    use super::common::{CpuStep, ScriptStep};
+    use crate::common::{CpuStep, ScriptStep};
 
     const TRANSFER: u64 = 100_000;
     const OCCUPATION: u64 = 4_000;

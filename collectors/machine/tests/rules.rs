@@ -1,8 +1,6 @@
 //! Each rule, with its value and switched off.
 
-mod common;
-
-use common::{CpuStep, ScriptStep, at, exact, flat, last_ns, layered, run_script, setup};
+use crate::common::{CpuStep, ScriptStep, at, exact, flat, last_ns, layered, run_script, setup};
 use relayout_machine::LineAccess::{Atomic, Load, Store};
 use relayout_machine::{
     LineNumber, MachineRule, MachineRules, RULES, SimulatedMachine, SimulatedTime, TransferKind,

@@ -1,10 +1,8 @@
 //! The case of `mem_cgroup`: members that all read on line 2N, members that all store to on line
 //! 2N+1. From accesses to findings.
 
-mod common;
-
-use common::Machine;
-use common::input::PAGE;
+use crate::common::Machine;
+use crate::common::input::PAGE;
 use relayout_contend::{
     AccessTarget, AddressNamer, FindSettings, Finding, FindingKind, Findings, SiteSource,
     TargetObject, find_with,

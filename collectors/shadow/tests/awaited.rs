@@ -1,12 +1,10 @@
 //! Stores that are announced first and settled later.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::input::{Input, PAGE, any_inputs};
-use common::reference::Reference;
-use common::{Machine, Records};
+use crate::common::input::{Input, PAGE, any_inputs};
+use crate::common::reference::Reference;
+use crate::common::{Machine, Records};
 use proptest::prelude::*;
 use relayout_shadow::{AccessKind, AccessValue, ShadowConfig, StoreEffect};
 

@@ -1,13 +1,11 @@
 //! The logs of hot regions: what is there, and that what is left out of them changes no replay.
 
-mod common;
-
 use relayout_profile::{Addr, ContextId, SiteId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use common::input::{Input, PAGE, any_inputs};
-use common::reference::Reference;
-use common::{Machine, Records};
+use crate::common::input::{Input, PAGE, any_inputs};
+use crate::common::reference::Reference;
+use crate::common::{Machine, Records};
 use proptest::prelude::*;
 use relayout_contend::{CoherenceTally, ObjectTrace, TraceAccess, replay};
 use relayout_profile::AccessKind as Kind;

@@ -1,12 +1,10 @@
 //! The shadow against a slow reading of the definitions.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::Machine;
-use common::input::{Input, PAGE, any_inputs};
-use common::reference::{Event, Line, Reference, Touch};
+use crate::common::Machine;
+use crate::common::input::{Input, PAGE, any_inputs};
+use crate::common::reference::{Event, Line, Reference, Touch};
 use proptest::prelude::*;
 use relayout_shadow::wire::{ConflictRecord, LineRecord};
 use relayout_shadow::{AccessKind, CONTEXTS_MAX, ShadowConfig};
@@ -15,7 +13,7 @@ use relayout_shadow::{AccessKind, CONTEXTS_MAX, ShadowConfig};
 type Place = (u64, u16);
 
 /// Runs both; every part of an access has a site of its own, counted from 1.
-fn run(config: ShadowConfig, inputs: &[Input]) -> (Reference, common::Records) {
+fn run(config: ShadowConfig, inputs: &[Input]) -> (Reference, crate::common::Records) {
     let mut machine = Machine::new(config);
     let mut reference = Reference::new(config);
     for (n, input) in inputs.iter().enumerate() {

@@ -1,9 +1,7 @@
 //! Behaviour when a resource runs out, and at the ends of the address space.
 
-mod common;
-
-use common::input::PAGE;
-use common::{Machine, Memory};
+use crate::common::input::PAGE;
+use crate::common::{Machine, Memory};
 use relayout_shadow::wire::LineRecord;
 use relayout_shadow::{
     AccessKind, AccessValue, CollectorHost, PAGE_BYTES, ShadowConfig, ShadowContext, ShadowMemory,
@@ -106,7 +104,7 @@ fn a_line_that_no_memory_is_left_for_counts_as_lost() {
 }
 
 /// Two contexts take `rounds` turns to store `size` bytes at `addr`.
-fn swing(addr: u64, size: u8, rounds: u32) -> common::Records {
+fn swing(addr: u64, size: u8, rounds: u32) -> crate::common::Records {
     let mut machine = Machine::new(ShadowConfig {
         burst_from: 2,
         ..small(2)

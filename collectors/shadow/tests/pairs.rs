@@ -1,11 +1,9 @@
 //! Pair transfers against a slow reading of their definition.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::Machine;
-use common::input::{Input, PAGE, any_inputs};
+use crate::common::Machine;
+use crate::common::input::{Input, PAGE, any_inputs};
 use proptest::prelude::*;
 use relayout_shadow::wire::PairRecord;
 use relayout_shadow::{AccessKind, LINE_BYTES, ShadowConfig};

@@ -1,12 +1,10 @@
 //! Contexts on threads of their own: nothing hangs, nothing is counted twice or not at all.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use common::input::PAGE;
-use common::{Machine, Records};
+use crate::common::input::PAGE;
+use crate::common::{Machine, Records};
 use relayout_shadow::{AccessKind, AccessValue, ShadowConfig};
 
 const THREADS: usize = 4;

@@ -1,9 +1,7 @@
 //! The logs of visits: which accesses are there, when, and until where they are complete.
 
-mod common;
-
-use common::input::PAGE;
-use common::{Machine, Records};
+use crate::common::input::PAGE;
+use crate::common::{Machine, Records};
 use proptest::prelude::*;
 use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED, VisitRecord};
 use relayout_shadow::{AccessFacts, AccessKind, AccessValue, ShadowConfig};

@@ -1,7 +1,5 @@
 //! The report of a small profile: text and JSON.
 
-mod common;
-
 use relayout_contend::{
     AccessTarget, AddressNamer, FindSettings, Findings, SiteSource, find, find_with,
 };
@@ -10,7 +8,7 @@ use relayout_profile::{
 };
 use relayout_report::{FindingSelection, ReportContents, documents, text};
 
-use common::{CHUNK, Kernel, READ, STACK, WRITE, profile, rendered, rendered_of};
+use crate::common::{CHUNK, Kernel, READ, STACK, WRITE, profile, rendered, rendered_of};
 
 #[test]
 fn text_of_all() {

@@ -1,6 +1,6 @@
 //! JSON Schemas in `docs/schema` are generated from the documents' types.
 //!
-//! `RELAYOUT_UPDATE_SCHEMA=1 cargo test -p relayout-report --test schema` writes them.
+//! `RELAYOUT_UPDATE_SCHEMA=1 cargo test -p relayout-report --test all schema` writes them.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,5 @@
 //! The view of a small report: screens for keys and sizes of windows.
 
-mod common;
-
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
@@ -13,7 +11,7 @@ use relayout_report::view::{ReportView, ViewKey, ViewOutcome, ViewPalette};
 use relayout_session::SourceFile;
 use serde_json::{Value, json};
 
-use common::rendered;
+use crate::common::rendered;
 
 /// Sets the title of the terminal, colours it, breaks the line, and turns the direction of writing around.
 const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{202e}\r\n\t\u{9b}2J";

@@ -1,7 +1,7 @@
 //! Members of a type with the functions that load and store them.
 
-use crate::fixture::address_of;
-use crate::recording::{Recording, add, in_function, load, store};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{Recording, add, in_function, load, store};
 
 #[test]
 fn uses_of_a_member_are_counted_by_kind_context_and_function() {

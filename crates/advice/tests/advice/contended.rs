@@ -4,8 +4,8 @@ use relayout_advice::{SearchRequest, gather_types};
 use relayout_profile::RangeKind;
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::recording::{
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{
     HEAP, Recording, add, hot_turns, in_function, load, made_profile, range, store, turns,
 };
 

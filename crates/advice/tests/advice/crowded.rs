@@ -3,8 +3,8 @@
 use relayout_search::LayoutAdvice;
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::recording::{Recording, add, load};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{Recording, add, load};
 
 /// Context 0 adds to `pending`; context 1 loads `enabled` beside it, and adds to a variable behind
 /// the object if `neighbour` is given.

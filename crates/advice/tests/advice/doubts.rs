@@ -5,8 +5,10 @@ use relayout_contend::TypeConfidence;
 use relayout_profile::{Profile, RecordingSetting, SimulatedOrder};
 use relayout_search::{JudgedPart, JudgedParts, LayoutChange};
 
-use crate::fixture::address_of;
-use crate::recording::{HEAP, Recording, add, hot_turns, made_profile, named_objects, turns};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{
+    HEAP, Recording, add, hot_turns, made_profile, named_objects, turns,
+};
 
 /// Bytes of `struct hot`.
 const HOT_BYTES: u64 = 128;

@@ -5,8 +5,8 @@ use relayout_patch::WrittenAlignment;
 use relayout_search::{LayoutChange, ScoredLayout};
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::recording::{Recording, add, hot_turns, load, turns};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{Recording, add, hot_turns, load, turns};
 
 /// Today's layout with one change.
 fn changed(advised: &AdvisedType<'_>, change: LayoutChange) -> ScoredLayout {

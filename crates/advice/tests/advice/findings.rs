@@ -7,8 +7,8 @@ use relayout_advice::{
 use relayout_contend::Findings;
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::recording::{Recording, add, hot_turns, load, turns};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{Recording, add, hot_turns, load, turns};
 
 fn findings(recording: &Recording) -> Findings {
     recording.with_names(|names| rank_findings(&recording.resolved(), names, None))

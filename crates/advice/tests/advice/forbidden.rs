@@ -3,9 +3,9 @@
 use relayout_advice::{ForbiddenLayout, GatheredType, ProbedMachine, SearchRequest, SourceUses};
 use relayout_patch::{AssertedSize, BorderSide, OrderFact};
 
-use crate::fixture::address_of;
-use crate::order::{SEARCH, assertion, first_member, offset_limit, range};
-use crate::recording::{Recording, hot_turns, loaded, turns};
+use crate::advice::fixture::address_of;
+use crate::advice::order::{SEARCH, assertion, first_member, offset_limit, range};
+use crate::advice::recording::{Recording, hot_turns, loaded, turns};
 
 /// Reason why `order` of the members of a type is not safe.
 fn refusal(gathered: &GatheredType<'_>, order: &[usize]) -> Option<String> {

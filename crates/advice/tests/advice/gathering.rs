@@ -5,8 +5,8 @@ use relayout_profile::{Addr, RangeKind, RangeRow};
 use relayout_search::ObjectHome;
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::recording::{
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{
     HEAP, Recording, add, hot_turns, in_function, load, made_profile, named_objects, range, store,
     turns,
 };

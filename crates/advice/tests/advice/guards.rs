@@ -3,8 +3,8 @@
 use relayout_advice::{AdvisedType, GuardableStore, StoreCounts};
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::recording::{Recording, add, in_function, load, store};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{Recording, add, in_function, load, store};
 
 /// A store that is known to leave its bytes as they were, or to change them.
 fn known(silent: bool, step: Step) -> Step {

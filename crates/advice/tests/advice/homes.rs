@@ -3,9 +3,9 @@
 use relayout_profile::{Addr, RangeKind};
 use relayout_search::ObjectHome;
 
-use crate::fixture::return_address;
-use crate::gathering::in_ranges;
-use crate::recording::{
+use crate::advice::fixture::return_address;
+use crate::advice::gathering::in_ranges;
+use crate::advice::recording::{
     HEAP, Recording, hot_turns, in_function, load, named_objects, range, turns,
 };
 

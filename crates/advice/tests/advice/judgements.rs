@@ -6,8 +6,8 @@ use relayout_advice::{
 };
 use relayout_contend::Findings;
 
-use crate::fixture::address_of;
-use crate::recording::{HEAP, Recording, hot_turns, made_profile, named_objects, turns};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{HEAP, Recording, hot_turns, made_profile, named_objects, turns};
 
 pub fn findings(recording: &Recording) -> Findings {
     recording.with_names(|names| rank_findings(&recording.resolved(), names, None))

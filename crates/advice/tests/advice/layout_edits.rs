@@ -3,7 +3,7 @@
 use relayout_advice::{LayoutEdits, MemberBytes, MemberMove, MovePosition};
 use relayout_layout::abi::PaddingMember;
 
-use crate::recording::loaded;
+use crate::advice::recording::loaded;
 
 fn moves(text: &[&str]) -> Vec<MemberMove> {
     let parse = |text: &&str| MemberMove::parse(text).expect("a move");

@@ -8,8 +8,8 @@ use relayout_advice::{
 };
 use relayout_resolve::DebugImages;
 
-use crate::fixture::PROGRAM;
-use crate::recording::{Recording, hot_turns, loaded};
+use crate::advice::fixture::PROGRAM;
+use crate::advice::recording::{Recording, hot_turns, loaded};
 
 fn layout_file(name: &str, text: &str, tag: &str) -> LayoutFile {
     let parsed = LayoutFile::parse(Path::new(name), text.as_bytes().to_vec(), tag);

@@ -6,8 +6,8 @@ use relayout_advice::{
 };
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::recording::{Recording, add, hot_turns, load, store};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{Recording, add, hot_turns, load, store};
 
 /// Calls `check` with the layout of a type after a move.
 fn with_move(

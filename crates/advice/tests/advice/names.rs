@@ -5,8 +5,8 @@ use relayout_contend::{AddressNamer as _, SiteOperation, SiteSource};
 use relayout_profile::SiteId;
 use relayout_testprofile::Step;
 
-use crate::fixture::{address_of, atomic_instruction};
-use crate::recording::{Recording, add, in_function, store};
+use crate::advice::fixture::{address_of, atomic_instruction};
+use crate::advice::recording::{Recording, add, in_function, store};
 
 /// Source of the first instruction of a function, which accesses `hot`.
 fn source_in(function: &str) -> SiteSource {

@@ -8,7 +8,7 @@ use relayout_patch::{
 };
 use relayout_search::{OrderBorder, SizeRule};
 
-use crate::recording::loaded;
+use crate::advice::recording::loaded;
 
 /// Extent of a search in a source tree.
 pub const SEARCH: SourceSearch = SourceSearch {

@@ -8,8 +8,8 @@ use relayout_profile::{BurstRow, ClockUnit, Profile, VisitRow};
 use relayout_testprofile::Step;
 use relayout_timed::{MachineRules, TimedMachine, TransferTimes};
 
-use crate::fixture::address_of;
-use crate::recording::{Recording, hot_turns, in_function, load, made_profile, store};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{Recording, hot_turns, in_function, load, made_profile, store};
 
 /// A machine on which a moved line costs 50 ns.
 fn probed() -> ProbedMachine {

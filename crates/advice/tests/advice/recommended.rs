@@ -6,8 +6,8 @@ use relayout_advice::{
 use relayout_search::AdviceVerdict;
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::recording::{Recording, add, hot_turns, made_profile};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{Recording, add, hot_turns, made_profile};
 
 /// Each context uses both members in its turn.
 fn together(rounds: usize) -> Vec<Step> {

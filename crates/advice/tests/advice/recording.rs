@@ -10,7 +10,7 @@ use relayout_profile::{Addr, Profile, ProfileMeta, RangeKind, RangeRow, RunId};
 use relayout_resolve::{DebugImages, Options, Resolution, resolve};
 use relayout_testprofile::{Step, profile_of_steps};
 
-use crate::fixture::{PROGRAM, address_of};
+use crate::advice::fixture::{PROGRAM, address_of};
 
 /// First byte of memory that is no variable of the program.
 pub const HEAP: u64 = 0x7000_0000;

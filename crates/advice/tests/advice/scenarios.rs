@@ -10,8 +10,10 @@ use relayout_layout::dwarf::SectionStore;
 use relayout_profile::Profile;
 use relayout_testprofile::Step;
 
-use crate::fixture::{ELF, address_of};
-use crate::recording::{Recording, hot_turns, in_function, load, made_profile, store, turns};
+use crate::advice::fixture::{ELF, address_of};
+use crate::advice::recording::{
+    Recording, hot_turns, in_function, load, made_profile, store, turns,
+};
 
 fn request() -> SearchRequest {
     SearchRequest::plain(vec!["hot".to_owned()], ProbedMachine::default())

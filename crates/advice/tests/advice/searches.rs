@@ -5,9 +5,11 @@ use relayout_advice::{
 };
 use relayout_testprofile::Step;
 
-use crate::fixture::address_of;
-use crate::judgements::{by_name, embedded, exhausted, findings, inner};
-use crate::recording::{HEAP, Recording, add, hot_turns, load, made_profile, named_objects, turns};
+use crate::advice::fixture::address_of;
+use crate::advice::judgements::{by_name, embedded, exhausted, findings, inner};
+use crate::advice::recording::{
+    HEAP, Recording, add, hot_turns, load, made_profile, named_objects, turns,
+};
 
 /// The judgement of a quick search, by the name of the first finding's type.
 fn quick(steps: Vec<Step>) -> TypeJudgement {

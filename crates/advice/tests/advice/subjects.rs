@@ -2,8 +2,8 @@
 
 use relayout_advice::{AdvisedSubject, LocalDeclaration};
 
-use crate::fixture::address_of;
-use crate::recording::{HEAP, Recording, load, named_objects};
+use crate::advice::fixture::address_of;
+use crate::advice::recording::{HEAP, Recording, load, named_objects};
 
 /// A recording that has objects of these variables.
 fn recording_of(variables: &[&str]) -> Recording {

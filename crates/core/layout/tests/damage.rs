@@ -1,6 +1,6 @@
 //! Damaged input ends in an error or an answer, never in a panic or without end.
 
-mod common;
+use crate::common;
 #[path = "common/exercise.rs"]
 mod exercise;
 

@@ -1,6 +1,6 @@
 //! Reader of DWARF on objects that gcc compiles here.
 
-mod common;
+use crate::common;
 
 use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader};
 use relayout_layout::{Error, Type};

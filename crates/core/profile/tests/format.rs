@@ -1,8 +1,6 @@
 //! The format keeps what it is given, and says what is wrong with what it did not write.
 
-mod common;
-
-use common::{meta, profiles, sample};
+use crate::common::{meta, profiles, sample};
 use proptest::prelude::*;
 use relayout_profile::parquet::HOST_FILE;
 use relayout_profile::{

@@ -1,12 +1,10 @@
 //! A small file may hold very many rows. What a profile takes in memory is bounded before it is
 //! decoded.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::sample;
 use bytes::Bytes;
-use common::sample;
 use parquet::basic::{Compression, Encoding, Type as PhysicalType};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;

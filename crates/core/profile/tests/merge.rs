@@ -1,8 +1,6 @@
 //! Several recordings become one profile.
 
-mod common;
-
-use common::{RUNS, SITES, profiles, sample};
+use crate::common::{RUNS, SITES, profiles, sample};
 use proptest::prelude::*;
 use relayout_profile::{
     AccessCoverage, LoadedModule, RecordedTime, RunId, Site, SiteId, decode, encode, merge,

@@ -1,13 +1,11 @@
 //! Folders: whole or not there.
 
-mod common;
-
 use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use common::sample;
+use crate::common::sample;
 use relayout_profile::{Error, SiteId, WriteOptions, read, write, write_unless};
 
 const KEEP: WriteOptions = WriteOptions { overwrite: false };

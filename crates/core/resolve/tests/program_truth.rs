@@ -1,14 +1,12 @@
 //! Evidence and resolution, compared with programs that write down their own objects.
 
-mod truth;
-
+use crate::truth::build::{self, CLANG, Compiler, GCC, PROGRAMS};
+use crate::truth::score::{Score, score};
+use crate::truth::{Failure, trace};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_resolve::evidence::{AnalysedProgram, FileView, OperandQuery};
 use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::{DebugImages, Options, resolve};
-use truth::build::{self, CLANG, Compiler, GCC, PROGRAMS};
-use truth::score::{Score, score};
-use truth::{Failure, trace};
 
 /// Fraction of the answers that must be right.
 const RIGHT_MIN: f64 = 0.97;

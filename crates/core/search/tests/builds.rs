@@ -1,7 +1,5 @@
 //! Layouts in other builds of the type, and in recordings that disagree.
 
-mod common;
-
 use relayout_contend::TraceAccess;
 use relayout_layout::abi::{AbiEngine, AtomArrangement, StructShape};
 use relayout_profile::AccessKind::{Read, Write};
@@ -12,7 +10,7 @@ use relayout_search::{
     RecordedInstance, ScoredLayout, UserLayout, advise, score_in_build,
 };
 
-use common::{access, instance, structure, subject};
+use crate::common::{access, instance, structure, subject};
 
 fn shape(members: &[(&str, u64, u64)], size: u64) -> (relayout_layout::Aggregate, StructShape) {
     let (types, aggregate) = structure("queue", size, members);

@@ -1,7 +1,5 @@
 //! The known cases: what must come out of recorded kernels and of traces with one role per context.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use relayout_contend::TraceAccess;
@@ -13,7 +11,7 @@ use relayout_search::{
     ScoredLayout, UserLayout, advise, change, order,
 };
 
-use common::{access, instance, recorded, structure, subject};
+use crate::common::{access, instance, recorded, structure, subject};
 
 struct Type {
     aggregate: Aggregate,
@@ -86,13 +84,13 @@ fn nothing_given_beats_the_front(advice: &LayoutAdvice) {
 /// and slab caches.
 #[test]
 fn pcpu_chunk_of_a_recorded_kernel() {
-    let chunk = Type::new(common::pcpu_chunk());
+    let chunk = Type::new(crate::common::pcpu_chunk());
     let instances = recorded::read(include_str!("data/mntns_pcpu_chunk.txt"));
     let given = [
-        ("accepted", common::PCPU_CHUNK_ACCEPTED.to_owned()),
+        ("accepted", crate::common::PCPU_CHUNK_ACCEPTED.to_owned()),
         (
             "not aligned",
-            common::PCPU_CHUNK_ACCEPTED.replace(" @64", ""),
+            crate::common::PCPU_CHUNK_ACCEPTED.replace(" @64", ""),
         ),
     ];
     let advice = chunk.advise(&instances, &given, &Options::default());

@@ -1,7 +1,5 @@
 //! Case 5: a check before a store that changes nothing, by itself and with layouts.
 
-mod common;
-
 use relayout_contend::TraceAccess;
 use relayout_layout::abi::AbiEngine;
 use relayout_profile::AccessKind::{self, Read, Write};
@@ -10,7 +8,7 @@ use relayout_search::{
     RecordedInstance, UserLayout, advise, advise_with_guards,
 };
 
-use common::{access, instance, structure, subject};
+use crate::common::{access, instance, structure, subject};
 
 const LOCKED: u32 = 16;
 const CPU: u32 = 20;

@@ -1,7 +1,6 @@
 //! Candidates against the compiler: no candidate breaks what C demands, and what the engine says of
 //! its offsets is what gcc makes of it.
 
-mod common;
 #[path = "../../layout/tests/common/compiled.rs"]
 mod compiled;
 
@@ -13,7 +12,7 @@ use relayout_profile::AccessKind;
 use relayout_search::{ObjectHome, Options, ScoredLayout, advise};
 use relayout_statistics::random::{RandomSequence, SplitMix64};
 
-use common::{access, instance, structure, subject};
+use crate::common::{access, instance, structure, subject};
 
 /// Structs to advise on.
 const STRUCTS: usize = 24;

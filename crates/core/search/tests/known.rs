@@ -1,7 +1,5 @@
 //! Situations whose outcome is known.
 
-mod common;
-
 use relayout_contend::TraceAccess;
 use relayout_layout::SourceLine;
 use relayout_layout::abi::{AbiEngine, StructShape};
@@ -12,7 +10,7 @@ use relayout_search::{
     recommend,
 };
 
-use common::{PCPU_CHUNK_ACCEPTED, access, instance, pcpu_chunk, structure, subject};
+use crate::common::{PCPU_CHUNK_ACCEPTED, access, instance, pcpu_chunk, structure, subject};
 
 fn slab(cache: &str, first: u64, stride: u32) -> ObjectHome {
     ObjectHome::Slab {

@@ -1,15 +1,13 @@
 //! Full rewrites against all layouts there are, and the bound against replay.
 
-mod common;
-
 use proptest::prelude::*;
 use relayout_contend::replay;
 use relayout_layout::abi::{AbiEngine, AtomArrangement, StructLayout};
 use relayout_profile::AccessKind;
 use relayout_search::{ObjectHome, Options, advise};
 
-use common::made::{Case, Random, large_struct};
-use common::{access, instance, structure, subject};
+use crate::common::made::{Case, Random, large_struct};
+use crate::common::{access, instance, structure, subject};
 
 impl Case {
     /// Replays by the places of members alone.

@@ -1,6 +1,5 @@
 //! Wrapped fields against rustc: offsets and sizes are those that the compiler gives.
 
-mod common;
 #[path = "../../layout/tests/common/compiled.rs"]
 mod compiled;
 

@@ -1,7 +1,5 @@
 //! Locks of the simulation: who holds them, who waits, and what waking costs.
 
-mod common;
-
 use proptest::prelude::*;
 use relayout_profile::ContextId;
 use relayout_timed::{
@@ -9,7 +7,7 @@ use relayout_timed::{
     PlacedLock, PlacedOperation, PlacedOperations,
 };
 
-use common::{access, machine, operations, set_operations, simulate, simulate_by};
+use crate::common::{access, machine, operations, set_operations, simulate, simulate_by};
 
 fn acquire(lock: u32, mode: LockMode) -> PlacedKind {
     PlacedKind::Acquire { lock, mode }

@@ -1,7 +1,5 @@
 //! Properties of the simulation: what it must give where the answer follows without it.
 
-mod common;
-
 use proptest::prelude::*;
 use relayout_profile::ContextId;
 use relayout_timed::{
@@ -9,7 +7,7 @@ use relayout_timed::{
     PlacedOperations, ThroughputSimulation,
 };
 
-use common::{access, machine, operations, set_operations, simulate};
+use crate::common::{access, machine, operations, set_operations, simulate};
 
 /// Operations that visit one line so often, far apart.
 fn visits(count: u32) -> PlacedOperations {

@@ -4,9 +4,7 @@
 //! The head of a file describes its recording. A section of a file serves as an experiment: two
 //! neighbours form a pair, and a coin decides which one is before.
 
-mod common;
-
-use common::judge_by_looks;
+use crate::common::judge_by_looks;
 use relayout_statistics::random::{RandomSequence, SplitMix64};
 use relayout_verify::judge::{JudgingRules, MARGIN, judge_series};
 use relayout_verify::judged_change::{ChangeBasis, ChangeVerdict};

@@ -1,8 +1,6 @@
 //! Error rates of verdicts and intervals, on synthetic values with a known change.
 
-mod common;
-
-use common::{Noise, assert_rate, experiment};
+use crate::common::{Noise, assert_rate, experiment};
 use proptest::prelude::*;
 use relayout_statistics::random::SplitMix64;
 use relayout_verify::judge::{JudgedMetric, JudgingRules, judge_series};
@@ -64,7 +62,7 @@ fn nothing_is_found_among_many() {
     let outcome = |seed| {
         let mut random = SplitMix64::new(seed);
         let series: Vec<MetricSeries> = (0..10)
-            .map(|_| common::series(Noise::Normal, 0.01, 1.0, 30, &mut random))
+            .map(|_| crate::common::series(Noise::Normal, 0.01, 1.0, 30, &mut random))
             .collect();
         let plan = ExperimentPlan { pairs: 30, seed };
         judge_series(

@@ -1,7 +1,7 @@
 //! The whole path on the stock kernel in the cache: record, report, advise, and everything that can
 //! go wrong on the way.
 //!
-//! The tests need a kernel and QEMU in the cache. One QEMU runs at a time.
+//! The tests need a kernel and QEMU in the cache. Two guests run at a time.
 
 mod cases;
 mod clock;

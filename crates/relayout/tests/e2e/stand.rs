@@ -4,15 +4,15 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::common::{Ended, Place, names, start};
 
-/// One QEMU at a time: two would time each other out on a small machine.
-static QEMU: Mutex<()> = Mutex::new(());
+/// As many guests at a time as a small machine can run before their time-outs pass.
+static GUESTS: [Mutex<()>; 2] = [const { Mutex::new(()) }; 2];
 /// For things that take no time once what they wait for has happened.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Unit of times in `/proc` on Linux (`USER_HZ`).
@@ -24,14 +24,14 @@ pub struct Stand {
     pub cache: PathBuf,
     /// Room for snapshots of guests.
     snapshots_mib: &'static str,
-    _only: MutexGuard<'static, ()>,
+    _guest: MutexGuard<'static, ()>,
 }
 
 impl Stand {
-    /// Takes the lock of QEMU; fails the test if the cache lacks the kernel or QEMU.
+    /// Waits until a guest may run; fails the test if the cache lacks the kernel or QEMU.
     #[track_caller]
     pub fn new() -> Self {
-        let only = QEMU.lock().unwrap_or_else(PoisonError::into_inner);
+        let guest = wait_for_guest();
         let cache = relayout_testkit::cache_folder();
         for path in [
             "kernel/current/vmlinuz",
@@ -44,7 +44,7 @@ impl Stand {
             place: Place::new(),
             cache,
             snapshots_mib: "0",
-            _only: only,
+            _guest: guest,
         }
     }
 
@@ -136,6 +136,16 @@ impl Stand {
         running.qemu = Qemu::child_of(running.child.id());
         running
     }
+}
+
+/// Returns the right to run a guest.
+fn wait_for_guest() -> MutexGuard<'static, ()> {
+    let free = GUESTS.iter().find_map(|guest| match guest.try_lock() {
+        Ok(guest) => Some(guest),
+        Err(TryLockError::Poisoned(failed)) => Some(failed.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    });
+    free.unwrap_or_else(|| GUESTS[0].lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// A recording under way.

@@ -1,9 +1,7 @@
 //! Tests of the emitted assertions with compilers: C and C++, 64 and 32 bits, both output forms.
 //! The compiler accepts the asserted layout and rejects another layout.
 
-mod compilers;
-
-use compilers::{C, CPP, Project, Target};
+use crate::compilers::{C, CPP, Project, Target};
 use relayout_check::emit::EmitForm;
 use relayout_check::{
     KnownType, LayoutLock, LockRecord, MachineArchitecture, RecordedHotMember, RecordedType,

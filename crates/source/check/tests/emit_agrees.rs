@@ -1,11 +1,9 @@
 //! Comparison of the emitted assertions with the check, for random structs and rules. The compiler
 //! rejects the text exactly if `relayout check` finds a violation.
 
-mod compilers;
-
 use std::cell::Cell;
 
-use compilers::{C, Project, Target};
+use crate::compilers::{C, Project, Target};
 use proptest::prelude::*;
 use proptest::test_runner::{Config as Runs, TestRunner};
 use relayout_check::emit::EmitForm;

@@ -8,7 +8,7 @@ use relayout_profile::perf::{
 };
 use relayout_profile::validate;
 
-use crate::builder::*;
+use crate::perf::builder::*;
 
 fn files() -> Vec<Vec<u8>> {
     let with_samples = |mut file: File| {

@@ -6,7 +6,7 @@ use relayout_profile::perf::{
 };
 use relayout_profile::{AccessCoverage, AccessKind, validate};
 
-use crate::builder::*;
+use crate::perf::builder::*;
 
 fn options(what: ImportTarget) -> ImportOptions {
     ImportOptions {

@@ -7,8 +7,8 @@ use relayout_layout::{Aggregate, Type};
 use relayout_patch::{EditRefusal, MemberPosition, SourceChange, edit_struct, inverse_changes};
 use relayout_statistics::random::{RandomSequence, SplitMix64};
 
-use crate::pick::Candidate;
-use crate::unit::Compiler;
+use super::pick::Candidate;
+use super::unit::Compiler;
 
 /// What came of a trial.
 #[derive(Clone, Debug)]
