@@ -12,6 +12,13 @@ const AMD: KnownProtocol = (
     CoherenceProtocol::MOESI,
     "AMD64 Architecture Programmer's Manual, volume 2, 7.3: MOESI",
 );
+/// Zen 3 and later.
+const AMD_ZEN_3: KnownProtocol = (
+    CoherenceProtocol::MIGRATORY,
+    "measured with relayout probe --contend on a Zen 3 (family 25, model 1), where a load takes a modified \
+     line away: with a fence or 128 instructions behind it, a compare-and-exchange needs no transfer of its \
+     own; later generations are assumed to do the same",
+);
 const ARM: KnownProtocol = (
     CoherenceProtocol::MOESI,
     "AMBA CHI has states for modified lines that are shared (SD); that this processor uses them is \
@@ -178,7 +185,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Published, [89.5, 107.6, 112.2]),
             time(Published, [186.1, 197.1, 205.1]),
         ],
-        AMD,
+        AMD_ZEN_3,
         NVIENNOT,
     ),
     machine(
@@ -190,7 +197,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Published, [104.2, 114.6, 134.9]),
             time(Published, [288.7, 301.2, 322.7]),
         ],
-        AMD,
+        AMD_ZEN_3,
         KCORES,
     ),
     machine(
@@ -201,7 +208,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Published, [22.1, 26.2, 29.2]),
             time(Published, [97.4, 116.5, 130.1]),
         ),
-        AMD,
+        AMD_ZEN_3,
         NVIENNOT,
     ),
     machine(
@@ -212,7 +219,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Published, [15.3, 15.7, 21.0]),
             time(Published, [67.7, 72.7, 73.0]),
         ),
-        AMD,
+        AMD_ZEN_3,
         NVIENNOT,
     ),
     machine(
@@ -224,7 +231,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Published, [89.1, 99.3, 103.6]),
             time(Published, [186.8, 191.6, 196.4]),
         ],
-        AMD,
+        AMD_ZEN_3,
         KCORES,
     ),
     machine(
@@ -236,7 +243,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Relative, [80.2, 99.3, 118.7]),
             time(Relative, [168.1, 191.6, 222.9]),
         ],
-        AMD,
+        AMD_ZEN_3,
         "relatives: EPYC 9654 and 9454 in github.com/KCORES/core-to-core-latency-plus, 264ea0a1, \
          2024-10-07; Azure HBv4 guests have 2 sockets with 176 of their cores, without threads \
          (learn.microsoft.com, HBv4-series); that the 88 of a socket are in clusters of eight is \
@@ -251,7 +258,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Published, [101.0, 109.7, 115.3]),
             time(Published, [197.9, 203.6, 209.6]),
         ],
-        AMD,
+        AMD_ZEN_3,
         KCORES,
     ),
     machine(
@@ -263,7 +270,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Published, [120.0, 150.0, 180.0]),
             time(Published, [208.0, 260.0, 312.0]),
         ],
-        AMD,
+        AMD_ZEN_3,
         "chipsandcheese.com, 2024-10-11, about; the ranges are a fifth to both sides",
     ),
     machine(
@@ -274,7 +281,7 @@ pub static MACHINES: [KnownMachine; 24] = [
             time(Relative, [15.9, 45.0, 59.4]),
             time(Relative, [69.5, 150.0, 198.0]),
         ),
-        AMD,
+        AMD_ZEN_3,
         "relatives: EPYC 9575F (chipsandcheese.com, 2024-10-11, about), and at least the 17.7 and \
          77.2 ns of Ryzen 9 9950X in github.com/KCORES/core-to-core-latency-plus, 264ea0a1; \
          clusters of eight are assumed",
