@@ -8,6 +8,7 @@ rows.
     benches/published.py --work DIR [--seeds 3] [--simulate TIME] [ROW...]     rates and gain, simulated beside published
     benches/published.py --work DIR --rules [ROW...]          also the gain with each rule at both ends of its range
     benches/published.py --work DIR --draws 20 [ROW...]       also intervals: all rules drawn from their ranges, and the score
+    benches/published.py --work DIR --baselines [ROW...]      also what simpler models say: visits, and the replayed recording
     benches/published.py --work DIR --candidates              the rows of struct file with rules that could explain them
     benches/published.py --work DIR --ledger docs/ledger-of-predictions.md     also appends a line for each row
     benches/published.py --digest                             prints the digest of the rules that the ledger names
@@ -34,6 +35,8 @@ EFFECT_MIN = 0.02
 # Part of the draws that an interval leaves out.
 LEFT_OUT = 0.1
 FILE_MOVES = ("filp:file.f_op,f_inode,f_path=own-line",)
+# As published: the count goes to the third line.
+FILE_WHAT_IF = ("file", "f_count:after:f_ra")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Row:
     gain: float
     # Millions a second, today and then.
     rates: tuple = ()
+    # The same as a move of `relayout what-if`, with the type, where it is one.
+    what_if: tuple = ()
     # Bytes that lie elsewhere before, where the kernel has the published layout already.
     moves_before: tuple = ()
     kernel: str | None = None
@@ -65,10 +70,10 @@ SPR = "sapphire-rapids-2s"
 # The change added four bytes before it, so that `count` and `owner` came onto one line.
 MMAP_LOCK_MOVES = ("mm_struct.mmap_lock=128",)
 ROWS = {
-    "dentry": Row("G10", "stat-one", SPR, 20, "pack", ("dentry.d_lockref=own-line",), 1.556, (5.04, 7.84)),
-    "file, near": Row("G6a", "syscall", SPR, 16, "pack", FILE_MOVES, 1.427, (5.77, 8.24), is_fit=True),
+    "dentry": Row("G10", "stat-one", SPR, 20, "pack", ("dentry.d_lockref=own-line",), 1.556, (5.04, 7.84), ("dentry", "d_lockref:after:d_lru")),
+    "file, near": Row("G6a", "syscall", SPR, 16, "pack", FILE_MOVES, 1.427, (5.77, 8.24), FILE_WHAT_IF, is_fit=True),
     "file, far": Row(
-        "G6b", "syscall", SPR, 16, "0,1,2,3,16,17,18,19,63,64,65,66,72,73,74,75", FILE_MOVES, 1.002, (5.79, 5.80), is_fit=True
+        "G6b", "syscall", SPR, 16, "0,1,2,3,16,17,18,19,63,64,65,66,72,73,74,75", FILE_MOVES, 1.002, (5.79, 5.80), FILE_WHAT_IF, is_fit=True
     ),
     "mmap_lock, Ice Lake": Row(
         "G2a", "mmap1", "ice-lake-6336y-2s", 48, "pack", MMAP_LOCK_MOVES, 0.908, kernel="5.10", is_locked=True, simulate="25ms"
@@ -239,6 +244,30 @@ def print_intervals(options, names, rules):
         )
 
 
+def baselines_of(options, row):
+    """Gains that simpler models give: transfers of an operation before over after, and the model that replays a recording."""
+    words = [*words_of(options, row, (), (), 1), "--memory", row.memory]
+    profile = options.work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".relayout")
+    if not profile.exists():
+        run(["record", "kernel", "-q", *words, "-o", profile])
+    moved_type, move = row.what_if
+    scored = json.loads(run(["what-if", profile, moved_type, "--move", move, "--machine", row.machine, "--cpus", row.cpus, "--json"]))
+    today, then = (scored[side]["per_operation"]["transfers"] for side in ("current", "given"))
+    curve = scored["given"]["predicted_curve"]
+    return ratio(then, today), next(point["ratio"] for point in curve["curve"] if point["cpus"] == row.cpus)
+
+
+def print_baselines(options, gains):
+    print("\nThe same by simpler models, and ln of their ratio to the published gain:\n")
+    print("| row | published | simulated | always 1.00 | transfers, before over after | replayed recording |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name, gain in gains.items():
+        row = ROWS[name]
+        if row.what_if:
+            figures = [f"{value:.2f} ({math.log(value / row.gain):+.2f})" for value in (gain, 1.0, *baselines_of(options, row))]
+            print(f"| {name} | {row.gain:.2f} | {' | '.join(figures)} |", flush=True)
+
+
 def print_candidates(options):
     print("\n| rules | near: today | then | gain | far: today | then | gain |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     near, far = ROWS["file, near"], ROWS["file, far"]
@@ -268,6 +297,7 @@ def main():
     parser.add_argument("--simulate", help="length of all windows; else each row has its own")
     parser.add_argument("--rules", action="store_true")
     parser.add_argument("--draws", type=int)
+    parser.add_argument("--baselines", action="store_true")
     parser.add_argument("--candidates", action="store_true")
     parser.add_argument("--ledger", type=pathlib.Path)
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS])
@@ -281,6 +311,8 @@ def main():
         return print_candidates(options)
     names = options.rows or list(ROWS)
     gains = print_gains(options, names)
+    if options.baselines:
+        print_baselines(options, gains)
     if options.rules:
         print_effects(options, gains, rules)
     if options.draws:
