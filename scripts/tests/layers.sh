@@ -75,8 +75,12 @@ tree() {
     cargo tree --locked --package "$crate" --edges normal,build --prefix none --format "$format" "$@"
 }
 
+# Each crate of the workspace and a crate that it names, one pair per line.
+DIRECT=$(cargo tree --locked --workspace --edges normal,build --prefix depth --format '{p}' --depth 1 --no-dedupe |
+    awk '/^0/ { crate = substr($1, 2) } /^1/ { print crate, substr($1, 2) }' | sort -u)
+
 direct() {
-    tree "$1" '{p}' --depth 1 | tail -n +2 | cut -d ' ' -f 1 | sort -u
+    awk -v crate="$1" '$1 == crate { print $2 }' <<<"$DIRECT"
 }
 
 has_word() {
