@@ -2,9 +2,9 @@
 //! its offsets is what gcc makes of it.
 
 #[path = "../../layout/tests/common/compiled.rs"]
-mod compiled;
+mod compiler_layouts;
 
-use compiled::{ArrangementCase, TestCompiler, compare};
+use compiler_layouts::{ArrangementCase, TestCompiler, compare};
 use relayout_contend::TraceAccess;
 use relayout_layout::abi::emit::EmitLanguage;
 use relayout_layout::abi::{AbiEngine, StructShape, TargetAbi};

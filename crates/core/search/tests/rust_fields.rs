@@ -1,8 +1,5 @@
 //! Wrapped fields against rustc: offsets and sizes are those that the compiler gives.
 
-#[path = "../../layout/tests/common/compiled.rs"]
-mod compiled;
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
