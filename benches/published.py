@@ -8,7 +8,7 @@ rows.
     benches/published.py --work DIR [--seeds 3] [--simulate TIME] [ROW...]     rates and gain, simulated beside published
     benches/published.py --work DIR --rules [ROW...]          also the gain with each rule at both ends of its range
     benches/published.py --work DIR --draws 20 [ROW...]       also intervals: all rules drawn from their ranges, and the score
-    benches/published.py --work DIR --baselines [ROW...]      also what simpler models say: visits, and the replayed recording
+    benches/published.py --work DIR --baselines [ROW...]      also the gains of simpler models: transfers, and the replayed recording
     benches/published.py --work DIR --candidates              the rows of struct file with rules that could explain them
     benches/published.py --work DIR --ledger docs/ledger-of-predictions.md     also appends a line for each row
     benches/published.py --digest                             prints the digest of the rules that the ledger names
@@ -70,7 +70,9 @@ SPR = "sapphire-rapids-2s"
 # The change added four bytes before it, so that `count` and `owner` came onto one line.
 MMAP_LOCK_MOVES = ("mm_struct.mmap_lock=128",)
 ROWS = {
-    "dentry": Row("G10", "stat-one", SPR, 20, "pack", ("dentry.d_lockref=own-line",), 1.556, (5.04, 7.84), ("dentry", "d_lockref:after:d_lru")),
+    "dentry": Row(
+        "G10", "stat-one", SPR, 20, "pack", ("dentry.d_lockref=own-line",), 1.556, (5.04, 7.84), ("dentry", "d_lockref:after:d_lru")
+    ),
     "file, near": Row("G6a", "syscall", SPR, 16, "pack", FILE_MOVES, 1.427, (5.77, 8.24), FILE_WHAT_IF, is_fit=True),
     "file, far": Row(
         "G6b", "syscall", SPR, 16, "0,1,2,3,16,17,18,19,63,64,65,66,72,73,74,75", FILE_MOVES, 1.002, (5.79, 5.80), FILE_WHAT_IF, is_fit=True
@@ -117,10 +119,15 @@ def run(words):
     return done.stdout
 
 
+def kept_path(work, words, ending):
+    """File in which the result of these words stays."""
+    return work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ending)
+
+
 def rate(work, words, memory="512M"):
     """Operations a second, in millions, of `record kernel --rates` with these words."""
     words = ["record", "kernel", "-q", "--rates", "--json", "--memory", memory, *words]
-    kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
+    kept = kept_path(work, words, ".json")
     if not kept.exists():
         kept.write_text(run(words))
     rates = json.loads(kept.read_text())
@@ -247,7 +254,7 @@ def print_intervals(options, names, rules):
 def baselines_of(options, row):
     """Gains that simpler models give: transfers of an operation before over after, and the model that replays a recording."""
     words = [*words_of(options, row, (), (), 1), "--memory", row.memory]
-    profile = options.work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".relayout")
+    profile = kept_path(options.work, words, ".relayout")
     if not profile.exists():
         run(["record", "kernel", "-q", *words, "-o", profile])
     moved_type, move = row.what_if

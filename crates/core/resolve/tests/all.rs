@@ -1,4 +1,4 @@
-//! Tests of what the crate offers, in one program: each further one is linked with all that it uses.
+//! Tests of the crate's public items. They are one program, because linking takes most of the time of a test program.
 
 mod aarch64_evidence;
 mod aarch64_operands;

@@ -19,9 +19,9 @@ const PAGE_BITS: u32 = 12;
 /// Where pages of the program that a CPU executes are, as its accesses showed.
 #[derive(Default)]
 pub struct ProgramPages {
-    /// Where the page is in the direct map, by its number in the program's addresses.
+    /// Address of each page in the direct map, by the number of the page in the program's addresses.
     ///
-    /// All of them are kept: of two that took each other's place, accesses in turns would never be ordered.
+    /// The table keeps all pages. If two pages shared a slot, accesses to them in turns would never be ordered.
     pages: RefCell<IndexTable<u64>>,
     /// Changes of page tables that all CPUs heard of when the pages were last looked at.
     changes: Cell<u64>,

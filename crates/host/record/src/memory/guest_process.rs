@@ -61,7 +61,7 @@ pub struct ProcessSnapshot {
     pub threads: Vec<GuestThread>,
     /// Address in the stack of its first thread.
     pub first_stack: u64,
-    /// What became of it by then.
+    /// Whether the process goes on, has ended or executed another program in its place.
     pub life: ProcessLife,
 }
 
