@@ -42,7 +42,7 @@ mkdir -p "$WORK/logs"
 export RAYON_NUM_THREADS=1
 
 echo "building ${#TARGETS[@]} targets"
-cargo +nightly fuzz build --fuzz-dir . --features libfuzzer --sanitizer none
+cargo +nightly fuzz build --fuzz-dir . --target-dir target --features libfuzzer --sanitizer none
 # Without optimisation, since the seeds are written once.
 cargo run --quiet --example seeds -- "$WORK/corpus"
 

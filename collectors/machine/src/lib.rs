@@ -11,6 +11,15 @@
 //! `no_std`, no I/O, no clock. All times are whole picoseconds; the same setup, seed and calls give the same results.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
 
 extern crate alloc;
 

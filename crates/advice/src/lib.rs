@@ -15,6 +15,16 @@
 //!
 //! [`gather_types`], [`search_types`] and [`predict_changes`] run them. [`score_layouts`] scores given layouts only.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod accesses;
 mod advised_type;
 mod configuration;

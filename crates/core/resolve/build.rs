@@ -1,14 +1,6 @@
 //! Hash of the sources that decide the outcome of an analysis: this library and the reader of debug
 //! information. Evidence that another build kept is not used.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_macros,
-    clippy::disallowed_types,
-    clippy::print_stdout,
-    reason = "it is run by Cargo, not in the library"
-)]
-
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 

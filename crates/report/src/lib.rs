@@ -24,6 +24,16 @@
 //! assert!(report::render(&contents).starts_with("relayout report"));
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 pub mod documents;
 pub mod exports;
 mod page;

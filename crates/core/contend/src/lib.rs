@@ -39,6 +39,16 @@
 //! assert_eq!(apart.transfers(), 0);
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod adjacent;
 mod detect;
 mod element_runs;

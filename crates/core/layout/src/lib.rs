@@ -20,6 +20,16 @@
 //! assert_eq!(member.path, "waiters");
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 pub mod abi;
 mod bindings;
 pub mod btf;

@@ -16,6 +16,16 @@
 //! assert_eq!(error.to_string(), "'three' is no number; give one, as in --count 3");
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod close_names;
 mod error_category;
 mod problem_reason;

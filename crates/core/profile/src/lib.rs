@@ -45,7 +45,6 @@ pub mod perf;
 pub mod program;
 pub mod rates;
 pub mod segments;
-#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod store;
 pub mod validate;
 

@@ -26,6 +26,16 @@
 //! }
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod advice;
 mod advise;
 mod array_uses;

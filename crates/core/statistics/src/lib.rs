@@ -19,6 +19,16 @@
 //! assert!((estimate.location - 20.2).abs() < 0.2);
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod bootstrap;
 mod median;
 mod multiple;

@@ -11,6 +11,16 @@
 //!
 //! Everything is a prediction. docs/prediction.md says what it was held against.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod curve;
 mod interrupts;
 mod lines;

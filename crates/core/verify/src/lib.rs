@@ -12,6 +12,16 @@
 //! This crate starts no process and reads no clock. The caller starts the programs and passes their
 //! output and times.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 pub mod extract;
 mod json_steps;
 pub mod judge;

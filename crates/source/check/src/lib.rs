@@ -25,6 +25,16 @@
 //! The crate opens no files and reads no clock. The caller passes the contents of files, the
 //! current date and the facts about each file.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod applicability;
 mod config;
 pub mod date;

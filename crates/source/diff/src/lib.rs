@@ -36,6 +36,16 @@
 //! assert_eq!(new.members[push.pushers[0].member].path.as_ref(), "owner");
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod change;
 mod collect;
 mod detail;

@@ -39,6 +39,16 @@
 //! };
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod access;
 mod align;
 mod body;

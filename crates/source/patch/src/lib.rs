@@ -25,6 +25,16 @@
 //! assert_eq!(new, "struct s {\n\tint b;\t/* hot */\n\tint a;\n};\n");
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::disallowed_types,
+        clippy::print_stderr,
+        clippy::print_stdout
+    )
+)]
+
 mod body;
 mod c;
 mod change;
