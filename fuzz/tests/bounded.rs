@@ -249,7 +249,7 @@ fn seeds_are_sound() {
             true => relayout_layout::btf::BtfFile::parse_split(&own, &base),
             false => relayout_layout::btf::BtfFile::parse_distilled(&own, &distilled, &base),
         };
-        assert_eq!(parsed.unwrap().is_split(), true);
+        assert!(parsed.unwrap().is_split());
     }
     for seed in seeds::target_seeds("boot_image") {
         relayout_record::boot_image::BootImage::parse(&seed).unwrap();

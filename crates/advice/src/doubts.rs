@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use relayout_contend::{CONFIDENCE_MIN_PERCENT, TypeConfidence};
-use relayout_profile::{Addr, ProfileMeta, RecordedRun, RunId};
+use relayout_profile::{Addr, ProfileMeta, RunId};
 use relayout_search::{LayoutAdvice, PlaceChanges, RankedLayout, RecordedInstance};
 
 use super::advised_type::AdvisedType;
@@ -151,14 +151,14 @@ pub(super) fn advice_doubts(
         true => [None, None],
         false => [
             more_threads_than_cpus(&resolved.profile.meta, gathered),
-            busy_host(&resolved.profile.meta.runs),
+            busy_host(&resolved.profile.meta),
         ],
     };
     [
         few_transfers,
         few_objects(gathered),
         uncertain_type(gathered),
-        out_of_order(&resolved.profile.meta.runs),
+        out_of_order(&resolved.profile.meta),
     ]
     .into_iter()
     .chain(circumstances)
@@ -235,18 +235,12 @@ fn more_threads_than_cpus(meta: &ProfileMeta, gathered: &GatheredType<'_>) -> Op
     (threads > cpus).then_some(AdviceDoubt::MoreThreadsThanCpus { threads, cpus })
 }
 
-fn busy_host(runs: &[RecordedRun]) -> Option<AdviceDoubt> {
-    let busy = runs.iter().filter(|run| run.was_host_busy());
-    let lost_share = busy.filter_map(|run| run.lost_share).reduce(f64::max)?;
-    Some(AdviceDoubt::BusyHost {
-        lost_percent: (lost_share * 100.0) as u32,
-    })
+fn busy_host(meta: &ProfileMeta) -> Option<AdviceDoubt> {
+    let lost_percent = (meta.distrusted_lost_share()? * 100.0) as u32;
+    Some(AdviceDoubt::BusyHost { lost_percent })
 }
 
-fn out_of_order(runs: &[RecordedRun]) -> Option<AdviceDoubt> {
-    let shares = { runs.iter() }.filter_map(RecordedRun::distrusted_order_share);
-    let percent = shares.reduce(f64::max)? * 100.0;
-    Some(AdviceDoubt::OutOfOrder {
-        percent: percent as u32,
-    })
+fn out_of_order(meta: &ProfileMeta) -> Option<AdviceDoubt> {
+    let percent = (meta.distrusted_order_share()? * 100.0) as u32;
+    Some(AdviceDoubt::OutOfOrder { percent })
 }

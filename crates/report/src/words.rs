@@ -20,7 +20,7 @@ pub(crate) mod source_excerpt;
 pub(crate) mod source_positions;
 pub(crate) mod wrap;
 
-use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime};
+use relayout_profile::{AccessCoverage, ProfileMeta, RecordedTime};
 
 use percent::{percent, whole_percent};
 
@@ -40,19 +40,16 @@ pub(crate) fn count_more(count: u64, noun: &str) -> String {
 }
 
 /// Returns a clause that says that the host was too busy with others, if it was.
-pub(crate) fn busy_host_words(runs: &[RecordedRun]) -> Option<String> {
-    let busy = runs.iter().filter(|run| run.was_host_busy());
-    let lost_share = busy.filter_map(|run| run.lost_share).reduce(f64::max)?;
+pub(crate) fn busy_host_words(meta: &ProfileMeta) -> Option<String> {
+    let share = whole_percent(meta.distrusted_lost_share()?);
     Some(format!(
-        "the machine was too busy to trust the order of findings: others took {} of the CPU time",
-        whole_percent(lost_share)
+        "the machine was too busy to trust the order of findings: others took {share} of the CPU time"
     ))
 }
 
 /// Returns a clause that says that the order of simulated time was not kept, if it was not.
-pub(crate) fn out_of_order_words(runs: &[RecordedRun]) -> Option<String> {
-    let shares = { runs.iter() }.filter_map(RecordedRun::distrusted_order_share);
-    let share = whole_percent(shares.reduce(f64::max)?);
+pub(crate) fn out_of_order_words(meta: &ProfileMeta) -> Option<String> {
+    let share = whole_percent(meta.distrusted_order_share()?);
     Some(format!(
         "transfers are missing: {share} of the accesses to contended lines were out of order"
     ))
@@ -130,6 +127,8 @@ impl ContextNoun {
 
 #[cfg(test)]
 mod tests {
+    use relayout_profile::RecordedRun;
+
     use super::*;
 
     const S: u64 = 1_000_000_000;

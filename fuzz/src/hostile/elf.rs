@@ -54,7 +54,7 @@ impl ElfSection {
         bytes.extend(1u64.to_le_bytes());
         bytes.extend(stream);
         Self {
-            flags: u64::from(SHF_COMPRESSED.0),
+            flags: SHF_COMPRESSED.0,
             ..Self::new(name, bytes)
         }
     }

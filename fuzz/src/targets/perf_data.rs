@@ -41,10 +41,10 @@ pub fn perf_data(data: &[u8]) {
             modules: Vec::new(),
         };
         let code = |pc: u64| {
-            (pc % 3 == 0).then(|| SampledInstruction {
+            pc.is_multiple_of(3).then(|| SampledInstruction {
                 bytes: vec![0x90; (pc % 16) as usize],
                 access_bytes: (pc % 70) as u8,
-                modifies: pc % 2 == 0,
+                modifies: pc.is_multiple_of(2),
             })
         };
         if let Ok(imported) = perf::import_samples(&recording, &options, &mut { code }) {

@@ -53,13 +53,13 @@ pub fn perf_samples(data: &[u8]) {
 fn with_id(file: &File, kind: u32, number: u8, body: &[u8]) -> Vec<u8> {
     let attr = &file.attrs[usize::from(number) % file.attrs.len()];
     let mut body = body.to_vec();
-    if let (9, Some(place)) = (kind, body.get_mut(..8)) {
-        if attr.sample_type & crate::seeds::perf::IDENTIFIER != 0 {
-            place.copy_from_slice(&match file.order {
-                Order::Little => attr.ids[0].to_le_bytes(),
-                Order::Big => attr.ids[0].to_be_bytes(),
-            });
-        }
+    if let (9, Some(place)) = (kind, body.get_mut(..8))
+        && attr.sample_type & crate::seeds::perf::IDENTIFIER != 0
+    {
+        place.copy_from_slice(&match file.order {
+            Order::Little => attr.ids[0].to_le_bytes(),
+            Order::Big => attr.ids[0].to_be_bytes(),
+        });
     }
     body
 }

@@ -2,7 +2,7 @@
 
 use relayout_advice::AdviceDoubt;
 use relayout_contend::TypeConfidence;
-use relayout_profile::{Profile, RecordingSetting, SimulatedOrder};
+use relayout_profile::{OrderCounts, Profile, RecordingSetting, SimulatedOrder};
 use relayout_search::{JudgedPart, JudgedParts, LayoutChange};
 
 use crate::advice::fixture::address_of;
@@ -102,9 +102,12 @@ fn an_order_that_was_not_kept_is_a_doubt() {
     let simulated = |ordered, unordered, misplaced| {
         let mut profile = made_profile("program", &[hot_turns(100)]);
         profile.meta.runs[0].simulated = Some(SimulatedOrder {
-            ordered,
-            unordered,
-            misplaced,
+            counts: OrderCounts {
+                ordered,
+                unordered,
+                misplaced,
+                ..OrderCounts::default()
+            },
             ..SimulatedOrder::default()
         });
         profile

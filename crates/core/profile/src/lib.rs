@@ -45,6 +45,7 @@ pub mod perf;
 pub mod program;
 pub mod rates;
 pub mod segments;
+mod simulated_run;
 pub mod store;
 pub mod validate;
 
@@ -53,4 +54,5 @@ pub use merge::merge;
 pub use model::*;
 pub use page_content::{FILE_CONTENT, PIPE_CONTENT, is_plain_content};
 pub use parquet::{FormatError, ProfileFiles, decode, decode_within, encode};
+pub use simulated_run::*;
 pub use store::{Error, WriteOptions, read, read_within, validate_target, write, write_unless};

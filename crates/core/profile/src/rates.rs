@@ -4,7 +4,8 @@ mod parse;
 mod rows;
 
 use crate::ids::Addr;
-use crate::model::{AccessKind, CpuTimes};
+use crate::model::AccessKind;
+use crate::simulated_run::{CpuTimes, OrderCounts};
 
 /// Results of a window in simulated time. Times are in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,14 +65,8 @@ pub struct WindowRates {
     pub length_ps: u64,
     /// Operations that the guest finished.
     pub operations: u64,
-    /// Accesses that were put in order before they executed.
-    pub ordered: u64,
-    /// Accesses that were ordered at another address than they then had.
-    pub misplaced: u64,
-    /// Accesses to contended lines that executed before they were ordered.
-    pub unordered: u64,
-    /// Events of the host that came in between.
-    pub order_breaks: u64,
+    /// How well the order was kept.
+    pub order: OrderCounts,
     /// Why the window ended before its time.
     pub problem: Option<String>,
 }

@@ -335,6 +335,10 @@ fn contention_takes_two_cpus() {
         "{ended:?}"
     );
     assert!(ended.stdout.contains(why), "{ended:?}");
+    assert!(
+        ended.stdout.contains("\nno window was measured\n"),
+        "{ended:?}"
+    );
     let kept = fs::read_to_string(place.path("one.json")).unwrap();
     let document: Value = serde_json::from_str(&kept).unwrap();
     assert_eq!(

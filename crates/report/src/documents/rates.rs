@@ -4,7 +4,7 @@
 
 use relayout_advice::{LockWaiting, NamedWaiting, WaitedLine, WaitedObject, WaitedSite};
 use relayout_profile::rates::{LineRates, SimulatedRates, SiteRates};
-use relayout_profile::{CpuTimes, ProfileMeta, SimulatedRule};
+use relayout_profile::{CpuTimes, OrderCounts, ProfileMeta, SimulatedRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -209,13 +209,36 @@ pub fn rates_document(
             .take(SITES_MAX)
             .map(|(site, names)| site_share(site, names, &percent))
             .collect(),
-        order: KeptOrder {
-            ordered: window.ordered,
-            misplaced: window.misplaced,
-            unordered: window.unordered,
-            order_breaks: window.order_breaks,
-        },
+        order: KeptOrder::from(window.order),
         problem: window.problem.clone(),
+    }
+}
+
+impl From<OrderCounts> for KeptOrder {
+    fn from(counts: OrderCounts) -> Self {
+        let OrderCounts {
+            order_breaks,
+            ordered,
+            misplaced,
+            unordered,
+        } = counts;
+        Self {
+            ordered,
+            misplaced,
+            unordered,
+            order_breaks,
+        }
+    }
+}
+
+impl From<&KeptOrder> for OrderCounts {
+    fn from(order: &KeptOrder) -> Self {
+        Self {
+            order_breaks: order.order_breaks,
+            ordered: order.ordered,
+            misplaced: order.misplaced,
+            unordered: order.unordered,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
 use relayout_contend::{CoherenceTally, UnreadMemory};
-use relayout_profile::{AccessCoverage, RecordedRun, UnseenStringCode};
+use relayout_profile::{AccessCoverage, UnseenStringCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -231,7 +231,7 @@ pub fn report_document(report: &ReportContents<'_>) -> ReportDocument {
         hitm_observed: totals.hitm,
         transfers_total: totals.tally.transfers(),
         transfers_range: totals.transfers_range,
-        host_was_busy: meta.runs.iter().any(RecordedRun::was_host_busy),
+        host_was_busy: meta.distrusted_lost_share().is_some(),
         read_transfers,
         first_reads: totals.first_reads,
         later_reads: totals.later_reads(),

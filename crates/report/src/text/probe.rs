@@ -182,6 +182,10 @@ fn ratios(file: &MachineFile) -> Vec<ProbeRow> {
 
 fn windows(out: &mut String, file: &MachineFile) {
     let windows = &file.windows;
+    if windows.taken == 0 {
+        out.push_str("no window was measured\n");
+        return;
+    }
     let priority = match windows.fifo {
         true => "with real-time priority",
         false => "without real-time priority (not permitted)",

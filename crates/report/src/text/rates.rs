@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use relayout_profile::OrderCounts;
+
 use crate::documents::rates::{
     LineObject, LineShare, LockShare, RatesDocument, RuleValue, SiteShare,
 };
@@ -163,16 +165,14 @@ impl LineObject {
 
 /// Tells whether the window can be repeated, and which accesses were out of order.
 fn order_text(document: &RatesDocument) -> String {
-    let order = &document.order;
-    let accesses = order.ordered + order.unordered;
-    let share = 100.0 * (order.unordered + order.misplaced) as f64 / accesses.max(1) as f64;
+    let order = OrderCounts::from(&document.order);
     let repeat = match order.order_breaks {
         0 => "the same seed gives the same numbers".to_owned(),
         breaks => format!("{} of the host came in between", counted(breaks, "event")),
     };
     format!(
         "\n{:.2}% of {} to contended lines were out of order; {repeat}\n",
-        share,
-        counted(accesses, "access"),
+        100.0 * order.out_of_order_share(),
+        counted(order.accesses(), "access"),
     )
 }

@@ -22,10 +22,10 @@ fn access_count(profile: &Profile) -> String {
 
 /// Returns lines that warn of an order that cannot be trusted, or nothing.
 fn order_warnings(profile: &Profile) -> String {
-    let runs = &profile.meta.runs;
+    let meta = &profile.meta;
     let busy =
-        busy_host_words(runs).map(|words| format!("{words}; record again when it is idle\n"));
-    let out_of_order = out_of_order_words(runs).map(|words| words + "\n");
+        busy_host_words(meta).map(|words| format!("{words}; record again when it is idle\n"));
+    let out_of_order = out_of_order_words(meta).map(|words| words + "\n");
     { busy.into_iter() }.chain(out_of_order).collect()
 }
 

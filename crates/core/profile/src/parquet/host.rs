@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::FormatError;
-use crate::model::{HostWindow, ProfileMeta};
+use crate::model::ProfileMeta;
+use crate::simulated_run::HostWindow;
 
 /// Name of the file, which only profiles in simulated time have.
 pub const HOST_FILE: &str = "host.json";

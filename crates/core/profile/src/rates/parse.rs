@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::{AccessRates, CpuRates, LineRates, SimulatedRates, SiteRates, WindowRates};
 use crate::ids::Addr;
-use crate::model::{AccessKind, CpuTimes};
+use crate::model::AccessKind;
+use crate::simulated_run::{CpuTimes, OrderCounts};
 
 /// Bytes of an instruction, at most.
 const CODE_BYTES_MAX: usize = 15;
@@ -61,10 +62,12 @@ impl<'t> RateValues<'t> {
         Some(WindowRates {
             length_ps: self.number("ps")?,
             operations: self.number("operations")?,
-            ordered: self.number("ordered")?,
-            misplaced: self.number("misplaced")?,
-            unordered: self.number("unordered")?,
-            order_breaks: self.number("order_breaks")?,
+            order: OrderCounts {
+                order_breaks: self.number("order_breaks")?,
+                ordered: self.number("ordered")?,
+                misplaced: self.number("misplaced")?,
+                unordered: self.number("unordered")?,
+            },
             problem: self.0.get("problem").map(|text| text.replace('_', " ")),
         })
     }

@@ -127,10 +127,14 @@ fn load_before_store(costs: &[LoadStoreCost]) -> RuleValue {
         let gap_ns = f64::from(instructions) * INSTRUCTION_NS + ATOMIC_NS;
         let [ns, ..] = interval(gap.ns, "the cost of a visit")?;
         if ns >= (single + separate) / 2.0 {
-            first_separate = Some(gap_ns);
-            break;
+            first_separate.get_or_insert(gap_ns);
+        } else if let Some(first) = first_separate {
+            return Err(format!(
+                "a load and a store {first:.0} ns behind it cost two transfers, and {gap_ns:.0} ns behind it one"
+            ));
+        } else {
+            merged = gap_ns;
         }
-        merged = gap_ns;
     }
     Ok([merged, merged, first_separate.unwrap_or(merged)])
 }

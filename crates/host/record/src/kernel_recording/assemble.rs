@@ -294,10 +294,7 @@ fn note_simulation(
     run.operations = window.operations;
     run.simulated = Some(SimulatedOrder {
         window_ns,
-        order_breaks: window.order_breaks,
-        ordered: window.ordered,
-        misplaced: window.misplaced,
-        unordered: window.unordered,
+        counts: window.order,
         cpu_times: rates.cpus.iter().map(|cpu| cpu.times).sum(),
     });
 }

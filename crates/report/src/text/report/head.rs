@@ -47,7 +47,7 @@ pub(crate) fn write(out: &mut String, meta: &ProfileMeta, report: &ReportDocumen
     if let Some(machine) = &meta.simulated_machine {
         write_labelled(out, "order", &simulated_machine_words(machine))?;
     }
-    write_runs(out, &meta.runs)?;
+    write_runs(out, meta)?;
     if let Some(words) = recorded_time_words(meta) {
         let text = format!("{words}; all counts are of this time");
         write_labelled(out, "recorded", &text)?;
@@ -128,7 +128,8 @@ fn or_unknown(text: &str) -> &str {
 /// Incomplete runs that are listed, at most.
 const INCOMPLETE_MAX: usize = 8;
 
-fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
+fn write_runs(out: &mut String, meta: &ProfileMeta) -> fmt::Result {
+    let runs = &meta.runs;
     let sum_of_runs = |value: fn(&RecordedRun) -> u64| runs.iter().map(value).sum::<u64>();
     // A program without markers has none, which is not a number of them.
     let operations = match sum_of_runs(|run| run.operations) {
@@ -150,7 +151,7 @@ fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
     let accesses = sum_of_runs(|run| run.accesses);
     let text = format!("{repeats}{processes}: {accesses} accesses{operations}, {time}");
     write_labelled(out, "runs", &text)?;
-    let doubts = [busy_host_words(runs), out_of_order_words(runs)];
+    let doubts = [busy_host_words(meta), out_of_order_words(meta)];
     for words in doubts.iter().flatten() {
         write_labelled(out, "", words)?;
     }

@@ -113,8 +113,13 @@ fn loads_fetch_for_stores_up_to_some_instructions() {
         load_before_store(&costs)
     };
     check_value(costs(200.0, [100.0, 110.0, 190.0]), [12.4, 12.4, 18.8]);
-    check_value(costs(200.0, [190.0, 110.0, 100.0]), [0.0, 0.0, 6.0]);
+    check_value(costs(200.0, [190.0, 195.0, 200.0]), [0.0, 0.0, 6.0]);
     check_value(costs(200.0, [100.0, 100.0, 100.0]), [18.8; 3]);
+    let why = costs(200.0, [190.0, 110.0, 100.0]).unwrap_err();
+    assert!(
+        why.contains("6 ns behind it cost two transfers, and 12 ns behind it one"),
+        "{why}"
+    );
     let why = costs(105.0, [100.0; 3]).unwrap_err();
     assert!(why.contains("any load fetches the line for both"), "{why}");
     assert!(load_before_store(&[]).is_err());
