@@ -65,7 +65,7 @@ pub struct HostWindow {
     pub wall_ns: u64,
     /// CPU time of QEMU in nanoseconds.
     pub cpu_ns: u64,
-    /// As [`RecordedRun::lost_share`].
+    /// As [`RecordedRun::lost_share`](crate::RecordedRun::lost_share).
     pub lost_share: Option<f64>,
 }
 

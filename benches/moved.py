@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Holds `record kernel --move` against kernels that are really built with the other layout.
+
+For each struct, benches/moved/STRUCT.patch lays it out otherwise. Both kernels are built (`relayout verify kernel` does), and the change of
+the rate from one to the other is set beside that of the first kernel with `--move`, which says that the same members lie where the
+patch puts them. Prints Markdown.
+
+    benches/moved.py --work DIR [--seeds 3] [--source LINUX] [STRUCT...]
+
+A build takes minutes, and most patches change a header that nearly all files include. Kernels and rates stay in DIR and are not made
+again: give another DIR for another build of relayout.
+"""
+import argparse
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RELAYOUT = os.environ.get("RELAYOUT") or ROOT / "target/release/relayout"
+MACHINE = "sapphire-rapids-2s"
+LINE_BYTES = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    workload: str
+    cpus: int
+    # Objects that `--move` takes: those of a slab cache, or a variable.
+    objects: str
+    simulate: str = "2ms"
+
+
+ROWS = {
+    "mm_struct": Row("mmap1", 16, "mm_struct", "10ms"),
+    "task_struct": Row("pipe", 16, "task_struct"),
+    "rq": Row("pipe", 16, "runqueues"),
+    "vm_area_struct": Row("tlb", 16, "vm_area_struct", "5ms"),
+    "dentry": Row("stat-one", 20, "dentry"),
+    "shmem_inode_info": Row("fcopy", 16, "shmem_inode_cache", "10ms"),
+    "optimistic_spin_node": Row("fcopy", 40, "osq_node", "10ms"),
+    "pcpu_chunk": Row("mntns", 16, "pcpu_chunk", "10ms"),
+}
+
+
+def run(words, codes=(0,)):
+    done = subprocess.run([RELAYOUT, *map(str, words)], capture_output=True, text=True)
+    if done.returncode not in codes:
+        sys.exit(f"relayout {' '.join(map(str, words))}: {done.stderr}")
+    return done.stdout
+
+
+def build(options, name):
+    """Folders with the image and the debug file of both kernels."""
+    sides = [options.work / side for side in ("before", f"after-{name}")]
+    if not all((side / "bzImage").exists() for side in sides):
+        kept = options.work / "boots"
+        shutil.rmtree(kept, ignore_errors=True)
+        words = ["verify", "kernel", "-q", "--patch", ROOT / f"benches/moved/{name}.patch", "--workload", "pipe", "--cpus", 2]
+        words += ["--iterations", 50, "--runs", 2, "--keep", kept]
+        words += ["--source", options.source] if options.source else []
+        # Two boots of each decide nothing, which is exit code 1.
+        run(words, codes=(0, 1))
+        for side, boot in zip(sides, ("before-pipe-2", "after-pipe-2")):
+            built = pathlib.Path(json.loads((kept / boot / "meta.json").read_text())["debug_file"]).parent
+            side.mkdir(exist_ok=True)
+            for file in ("vmlinux", "bzImage"):
+                shutil.copyfile(built / file, side / file)
+        shutil.rmtree(kept)
+    return sides
+
+
+def moves_of(name, row, before, after):
+    """The patch as moves of bytes. What lies behind the struct of before has a line for itself."""
+    words = ["diff", "--json", before / "vmlinux", after / "vmlinux", name]
+    changed = json.loads(run(words, codes=(0, 1)))["types"][0]
+    extents = {(member["old_offset"], member["new_offset"], member["old_size"]) for member in changed["members"]}
+    moved = sorted((new, old, size) for old, new, size in extents if old != new)
+    objects = row.objects if row.objects == name else f"{row.objects}:{name}"
+    lines_end = math.ceil(changed["old_size"] / LINE_BYTES) * LINE_BYTES
+    for new, old, size in moved:
+        yield f"{objects}@{old}..{old + size}={new if new + size <= lines_end else 'own-line'}"
+
+
+def rate(work, row, kernel, seed, moves=()):
+    """Operations a second in simulated time."""
+    words = ["record", "kernel", "-q", "--rates", "--json", "--image", kernel / "bzImage", "--debug", kernel / "vmlinux"]
+    words += ["--workload", row.workload, "--machine", MACHINE, "--cpus", row.cpus, "--simulate", row.simulate]
+    words += ["--memory", "512M", "--seed", seed, *(word for move in moves for word in ("--move", move))]
+    kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
+    if not kept.exists():
+        kept.write_text(run(words))
+    return json.loads(kept.read_text())["operations_per_second"]
+
+
+def print_row(options, name):
+    row = ROWS[name]
+    before, after = build(options, name)
+    moves = list(moves_of(name, row, before, after))
+    seeds = range(1, options.seeds + 1)
+    today = [rate(options.work, row, before, seed) for seed in seeds]
+    built = [rate(options.work, row, after, seed) for seed in seeds]
+    moved = [rate(options.work, row, before, seed, moves) for seed in seeds]
+    gains = [statistics.median(then / now for now, then in zip(today, side)) for side in (built, moved)]
+    spread = (max(today) - min(today)) / statistics.median(today)
+    print(
+        f"| {name} | {row.workload}, {row.cpus} | {statistics.median(today) / 1e6:.3f} | {spread:.1%} | {gains[0]:.3f} | {gains[1]:.3f} "
+        f"| {gains[1] / gains[0]:.3f} |",
+        flush=True,
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("moved"))
+    parser.add_argument("--source", type=pathlib.Path, help="the kernel's source [default: the one that `relayout setup` fetched]")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("rows", nargs="*", choices=[[], *ROWS])
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    print("| struct | workload, CPUs | as it is, M/s | from seed to seed | gain, built | gain, `--move` | their ratio |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for name in options.rows or ROWS:
+        print_row(options, name)
+
+
+if __name__ == "__main__":
+    main()
