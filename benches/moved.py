@@ -17,10 +17,11 @@ import json
 import math
 import os
 import pathlib
-import shutil
 import statistics
 import subprocess
 import sys
+
+from built_kernels import build_pair
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RELAYOUT = os.environ.get("RELAYOUT") or ROOT / "target/release/relayout"
@@ -56,29 +57,9 @@ def run(words, codes=(0,)):
     return done.stdout
 
 
-def build(options, name):
-    """Folders with the image and the debug file of both kernels."""
-    sides = [options.work / side for side in ("before", f"after-{name}")]
-    if not all((side / "bzImage").exists() for side in sides):
-        kept = options.work / "boots"
-        shutil.rmtree(kept, ignore_errors=True)
-        words = ["verify", "kernel", "-q", "--patch", ROOT / f"benches/moved/{name}.patch", "--workload", "pipe", "--cpus", 2]
-        words += ["--iterations", 50, "--runs", 2, "--keep", kept]
-        words += ["--source", options.source] if options.source else []
-        # Two boots of each decide nothing, which is exit code 1.
-        run(words, codes=(0, 1))
-        for side, boot in zip(sides, ("before-pipe-2", "after-pipe-2")):
-            built = pathlib.Path(json.loads((kept / boot / "meta.json").read_text())["debug_file"]).parent
-            side.mkdir(exist_ok=True)
-            for file in ("vmlinux", "bzImage"):
-                shutil.copyfile(built / file, side / file)
-        shutil.rmtree(kept)
-    return sides
-
-
 def moves_of(name, row, before, after):
     """The patch as moves of bytes. What lies behind the struct of before has a line for itself."""
-    words = ["diff", "--json", before / "vmlinux", after / "vmlinux", name]
+    words = ["diff", "--json", before.debug, after.debug, name]
     changed = json.loads(run(words, codes=(0, 1)))["types"][0]
     extents = {(member["old_offset"], member["new_offset"], member["old_size"]) for member in changed["members"]}
     moved = sorted((new, old, size) for old, new, size in extents if old != new)
@@ -90,8 +71,8 @@ def moves_of(name, row, before, after):
 
 def rate(work, row, kernel, seed, moves=()):
     """Operations a second in simulated time."""
-    words = ["record", "kernel", "-q", "--rates", "--json", "--image", kernel / "bzImage", "--debug", kernel / "vmlinux"]
-    words += ["--workload", row.workload, "--machine", MACHINE, "--cpus", row.cpus, "--simulate", row.simulate]
+    words = ["record", "kernel", "-q", "--rates", "--json", *kernel.words(), "--workload", row.workload]
+    words += ["--machine", MACHINE, "--cpus", row.cpus, "--simulate", row.simulate]
     words += ["--memory", "512M", "--seed", seed, *(word for move in moves for word in ("--move", move))]
     kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
     if not kept.exists():
@@ -101,7 +82,7 @@ def rate(work, row, kernel, seed, moves=()):
 
 def print_row(options, name):
     row = ROWS[name]
-    before, after = build(options, name)
+    before, after = build_pair(RELAYOUT, options.work, f"benches/moved/{name}.patch", options.source)
     moves = list(moves_of(name, row, before, after))
     seeds = range(1, options.seeds + 1)
     today = [rate(options.work, row, before, seed) for seed in seeds]

@@ -2,13 +2,14 @@
 """Holds simulated gains against published ones.
 
 Each row is a change of a layout whose gain was published with machine, benchmark and figures. The kernel as it is executes with both
-layouts, from one snapshot and with the same seeds: members are said to lie elsewhere. Prints Markdown. No rule was chosen by these
-rows.
+layouts, from one snapshot and with the same seeds: members are said to lie elsewhere. Where a change is more than that, both kernels
+are built. Prints Markdown.
 
     benches/published.py --work DIR [--seeds 3] [--simulate TIME] [ROW...]     rates and gain, simulated beside published
     benches/published.py --work DIR --rules [ROW...]          also the gain with each rule at both ends of its range
     benches/published.py --work DIR --draws 20 [ROW...]       also intervals: all rules drawn from their ranges, and the score
     benches/published.py --work DIR --baselines [ROW...]      also the gains of simpler models: transfers, and the replayed recording
+    benches/published.py --work DIR --functions [ROW...]      also where CPUs stand still, beside the published profiles
     benches/published.py --work DIR --candidates              the rows of struct file with rules that could explain them
     benches/published.py --work DIR --ledger docs/ledger-of-predictions.md     also appends a line for each row
     benches/published.py --digest                             prints the digest of the rules that the ledger names
@@ -28,6 +29,8 @@ import random
 import statistics
 import subprocess
 import sys
+
+from built_kernels import build_pair
 
 RELAYOUT = os.environ.get("RELAYOUT") or pathlib.Path(__file__).resolve().parent.parent / "target/release/relayout"
 # Least difference from the expected gain that is told.
@@ -57,7 +60,11 @@ class Row:
     what_if: tuple = ()
     # Bytes that lie elsewhere before, where the kernel has the published layout already.
     moves_before: tuple = ()
+    # Published shares of the CPU time, today and then, by what they are of: functions, or PAUSES.
+    functions: dict = dataclasses.field(default_factory=dict)
     kernel: str | None = None
+    # A change that no map of bytes can say: both kernels are built.
+    patch: str | None = None
     # Rows by which a rule may be chosen; all others only test.
     is_fit: bool = False
     # CPUs wait for a lock.
@@ -67,18 +74,27 @@ class Row:
 
 
 SPR = "sapphire-rapids-2s"
+# What CPUs do that spin for a lock.
+PAUSES = "osq_lock"
 # The change added four bytes before it, so that `count` and `owner` came onto one line.
 MMAP_LOCK_MOVES = ("mm_struct.mmap_lock=128",)
 ROWS = {
     "dentry": Row(
-        "G10", "stat-one", SPR, 20, "pack", ("dentry.d_lockref=own-line",), 1.556, (5.04, 7.84), ("dentry", "d_lockref:after:d_lru")
+        "G10", "stat-one", SPR, 20, "pack", ("dentry.d_lockref=own-line",), 1.556, (5.04, 7.84), ("dentry", "d_lockref:after:d_lru"),
+        # 6.1 calls the function that gives a reference back by another name.
+        functions={
+            ("__d_lookup_rcu",): (25.60, 1.54),
+            ("lockref_put_return", "lockref_put_or_lock"): (38.09, 41.50),
+            ("lockref_get_not_dead",): (26.08, 41.03),
+        },
     ),
     "file, near": Row("G6a", "syscall", SPR, 16, "pack", FILE_MOVES, 1.427, (5.77, 8.24), FILE_WHAT_IF, is_fit=True),
     "file, far": Row(
         "G6b", "syscall", SPR, 16, "0,1,2,3,16,17,18,19,63,64,65,66,72,73,74,75", FILE_MOVES, 1.002, (5.79, 5.80), FILE_WHAT_IF, is_fit=True
     ),
     "mmap_lock, Ice Lake": Row(
-        "G2a", "mmap1", "ice-lake-6336y-2s", 48, "pack", MMAP_LOCK_MOVES, 0.908, kernel="5.10", is_locked=True, simulate="25ms"
+        "G2a", "mmap1", "ice-lake-6336y-2s", 48, "pack", MMAP_LOCK_MOVES, 0.908, functions={(PAUSES,): (94.0, None)}, kernel="5.10",
+        is_locked=True, simulate="25ms",
     ),
     "mmap_lock, Cascade Lake": Row(
         "G2b", "mmap1", "cascade-lake-6238m-2s", 44, "pack", MMAP_LOCK_MOVES, 1.037, kernel="5.10", is_locked=True, simulate="25ms"
@@ -87,8 +103,12 @@ ROWS = {
         "G5", "fcopy", "cascade-lake-6248-2s", 80, "pack", ("osq_node:optimistic_spin_node.cpu=own-line",), 1.19, is_locked=True,
         simulate="20ms",
     ),
+    "osq node": Row(
+        "G5", "fcopy", "cascade-lake-6248-2s", 80, "pack", (), 1.19, patch="cases/kernel/optimistic_spin_node.patch", is_locked=True,
+        simulate="20ms",
+    ),
     "pcpu_chunk": Row(
-        "G1", "execl-own", SPR, 64, "pack", (), 1.24, moves_before=("pcpu_chunk.base_addr=56",), kernel="newest", is_locked=True,
+        "G1", "execl-own", SPR, 64, "pack", (), 1.24, moves_before=("pcpu_chunk.base_addr=56",), functions={(PAUSES,): (54.5, None)}, kernel="newest", is_locked=True,
         simulate="20ms", memory="2G",
     ),
     "null: dentry.d_subdirs": Row(None, "stat-one", SPR, 20, "pack", ("dentry.d_subdirs=own-line",), 1.0),
@@ -124,8 +144,8 @@ def kept_path(work, words, ending):
     return work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ending)
 
 
-def rate(work, words, memory="512M"):
-    """Operations a second, in millions, of `record kernel --rates` with these words."""
+def rates_document(work, words, memory):
+    """What `record kernel --rates` says with these words."""
     words = ["record", "kernel", "-q", "--rates", "--json", "--memory", memory, *words]
     kept = kept_path(work, words, ".json")
     if not kept.exists():
@@ -133,20 +153,37 @@ def rate(work, words, memory="512M"):
     rates = json.loads(kept.read_text())
     if rates["order"]["order_breaks"]:
         sys.exit(f"{' '.join(map(str, words))}: the order was not kept")
-    return rates["operations_per_second"] / 1e6
+    return rates
 
 
-def words_of(options, row, moves, rules, seed):
+def kernels_of(options, row):
+    """Options that name the kernel of today, and that of then."""
+    if row.patch:
+        kconfig = "benches/many-cpus.config"
+        return [kernel.words() for kernel in build_pair(RELAYOUT, options.work, row.patch, options.source, kconfig)]
+    return [["--kernel", row.kernel] if row.kernel else []] * 2
+
+
+def rate(work, words, memory):
+    """Operations a second, in millions, with these words."""
+    return rates_document(work, words, memory)["operations_per_second"] / 1e6
+
+
+def words_of(options, row, kernel, moves, rules, seed):
     words = ["--workload", row.workload, "--machine", row.machine, "--cpus", row.cpus, "--placement", row.placement]
     words += ["--simulate", options.simulate or row.simulate, "--seed", seed]
-    words += ["--kernel", row.kernel] if row.kernel else []
+    words += kernel
     words += [word for move in moves for word in ("--move", move)]
     return words + [word for rule in rules for word in ("--rule", rule)]
 
 
+def both_documents(options, row, rules, seed):
+    sides = zip(kernels_of(options, row), (row.moves_before, row.moves))
+    return [rates_document(options.work, words_of(options, row, kernel, moves, rules, seed), row.memory) for kernel, moves in sides]
+
+
 def both_rates(options, row, rules, seed):
-    sides = (row.moves_before, row.moves)
-    return [rate(options.work, words_of(options, row, moves, rules, seed), row.memory) for moves in sides]
+    return [document["operations_per_second"] / 1e6 for document in both_documents(options, row, rules, seed)]
 
 
 def ratio(before, after):
@@ -253,7 +290,7 @@ def print_intervals(options, names, rules):
 
 def baselines_of(options, row):
     """Gains that simpler models give: transfers of an operation before over after, and the model that replays a recording."""
-    words = [*words_of(options, row, (), (), 1), "--memory", row.memory]
+    words = [*words_of(options, row, kernels_of(options, row)[0], (), (), 1), "--memory", row.memory]
     profile = kept_path(options.work, words, ".relayout")
     if not profile.exists():
         run(["record", "kernel", "-q", *words, "-o", profile])
@@ -286,6 +323,24 @@ def print_candidates(options):
         print(f"| {name}{said} | {' | '.join(figures)} |", flush=True)
 
 
+def function_share(document, functions):
+    """Percent of the time for which CPUs stand still in functions."""
+    if functions == (PAUSES,):
+        return document["time"]["pause_percent"]
+    return sum(site["wait_percent"] for site in document["sites"] if site["function"] in functions)
+
+
+def print_functions(options, names):
+    print("\nPercent of the time for which CPUs stand still in a function, with the layouts of today and then, and published shares of cycles:\n")
+    print("| row | function | simulated | published |\n| --- | --- | ---: | ---: |")
+    for name in names:
+        row = ROWS[name]
+        for functions, published in row.functions.items():
+            simulated = [function_share(document, functions) for document in both_documents(options, row, (), 1)]
+            figures = [" to ".join(f"{share:.1f}" for share in shares if share is not None) for shares in (simulated, published)]
+            print(f"| {name} | {', '.join(f'`{function}`' for function in functions)} | {' | '.join(figures)} |", flush=True)
+
+
 def append_to_ledger(options, gains, digest):
     today = datetime.date.today()
     with options.ledger.open("a") as ledger:
@@ -301,10 +356,12 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("published"))
     parser.add_argument("--digest", action="store_true")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--source", type=pathlib.Path, help="the kernel's source [default: the one that `relayout setup` fetched]")
     parser.add_argument("--simulate", help="length of all windows; else each row has its own")
     parser.add_argument("--rules", action="store_true")
     parser.add_argument("--draws", type=int)
     parser.add_argument("--baselines", action="store_true")
+    parser.add_argument("--functions", action="store_true")
     parser.add_argument("--candidates", action="store_true")
     parser.add_argument("--ledger", type=pathlib.Path)
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS])
@@ -320,6 +377,8 @@ def main():
     gains = print_gains(options, names)
     if options.baselines:
         print_baselines(options, gains)
+    if options.functions:
+        print_functions(options, names)
     if options.rules:
         print_effects(options, gains, rules)
     if options.draws:

@@ -44,6 +44,7 @@ mod layout_files;
 mod layout_pool;
 mod line_changes;
 mod machine;
+mod mapped_objects;
 mod names;
 mod object_rows;
 mod objects;
@@ -86,6 +87,7 @@ pub use layout_files::{LayoutFile, is_standard_input, verify_layout_files};
 pub use layout_pool::LayoutPool;
 pub use line_changes::{LineChange, NamedUses, line_changes, placement_reason};
 pub use machine::ProbedMachine;
+pub use mapped_objects::{MappedObjects, TypeMapping};
 pub use names::{ResolvedNames, is_library_file};
 pub use objects::{ContendedType, SizeEffects, struct_offsets};
 pub use order::{

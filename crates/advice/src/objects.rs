@@ -235,7 +235,7 @@ pub(super) fn find_objects<'a>(
 }
 
 /// Returns the objects that hold the subject, with its offset in them and its type.
-fn members_of_subject<'r>(
+pub(crate) fn members_of_subject<'r>(
     resolved: &ResolvedProfile<'r>,
     subject: &AdvisedSubject,
 ) -> Vec<(&'r ResolvedObject, u64, TypeId)> {

@@ -13,7 +13,7 @@ use relayout_record::RecordingOutcome;
 use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::insn::{DecodedInsn, InstructionSet as _};
 
-use crate::kept_programs::keep_programs;
+use crate::kept_programs::{build_id_of_file, keep_programs};
 
 /// Profiles of several recordings, up to the first that failed.
 #[derive(Debug)]
@@ -71,6 +71,31 @@ impl KernelFiles {
                     "build the tree with CONFIG_DEBUG_INFO, or give the files with --image and \
                      --debug"
                         .to_owned(),
+                ),
+            })
+        })
+    }
+
+    /// Returns the files of a recorded kernel, by its build id, among those that were fetched into the cache folder.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn find_recorded(
+        release: &str,
+        build_id: &str,
+        cache: Option<&CacheFolder>,
+    ) -> Result<Self, UserError> {
+        let names = cache.map_or_else(Vec::new, |cache| cache.kernel_names(""));
+        let fetched = names
+            .iter()
+            .filter_map(|name| Self::find_kernel(name.as_ref(), cache).ok());
+        let mut found =
+            fetched.filter(|files| build_id_of_file(&files.debug).as_deref() == Some(build_id));
+        found.next().ok_or_else(|| {
+            UserError::from(relayout_files::Error::Missing {
+                missing: format!("the recorded kernel {release}"),
+                remedy: Some(
+                    "give the folder with its boot image and vmlinux with --kernel".to_owned(),
                 ),
             })
         })

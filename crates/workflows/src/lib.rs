@@ -2,6 +2,7 @@
 //!
 //! | workflow | question |
 //! | --- | --- |
+//! | [`simulate`] | What does a change bring on a machine in simulated time? |
 //! | [`verify`] | Does a change help, measured? |
 //! | [`compare`] | What differs between the recordings of two builds? |
 //! | [`tune`] | Which changes help, tried in turn? |
@@ -13,6 +14,7 @@ pub mod kit;
 mod logged_command;
 mod progress;
 mod shell_word;
+pub mod simulate;
 pub mod suite;
 pub mod tune;
 pub mod verify;

@@ -1,5 +1,7 @@
 //! Mapping of recorded offsets to offsets in another layout.
 
+use std::ops::Range;
+
 use relayout_contend::BytePlacement;
 use relayout_layout::abi::{StructLayout, StructShape};
 
@@ -56,6 +58,23 @@ impl OffsetMapping {
             tail: narrow(tail),
             row: Vec::new(),
         }
+    }
+
+    /// Returns the stretches of an object's bytes that lie elsewhere, each with the new offset of its first byte, by that
+    /// offset.
+    pub fn moved_stretches(&self) -> Vec<(Range<u32>, u32)> {
+        let mut stretches: Vec<(Range<u32>, u32)> = Vec::new();
+        for (old, &new) in (0..).zip(&self.moved) {
+            match stretches.last_mut() {
+                _ if old == new => {}
+                Some((bytes, first)) if bytes.end == old && *first + (old - bytes.start) == new => {
+                    bytes.end += 1;
+                }
+                _ => stretches.push((old..old + 1, new)),
+            }
+        }
+        stretches.sort_by_key(|(_, first)| *first);
+        stretches
     }
 
     /// Applies the mapping to a row of objects with these starts; to a single one if it is empty.

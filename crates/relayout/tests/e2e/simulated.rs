@@ -274,6 +274,45 @@ fn waiting_is_in_the_recording() {
     assert!((0.8..1.25).contains(&ratio), "{dentry:?} and {of_rates}");
 }
 
+/// `what-if --simulate` executes what `record kernel --rates` does, with the same bytes elsewhere.
+#[test]
+fn what_if_executes_the_recorded_guest_again() {
+    let stand = stand();
+    let words = "--memory 512M --simulate 500us --workload stat-one";
+    stand.record(words);
+    let rate = |moves: &str| {
+        let rates = stand.json(&format!("record kernel --rates --json {words} {moves}"));
+        rates["operations_per_second"].clone()
+    };
+    let point = |rest: &str| {
+        let document = stand.json(&format!("what-if out dentry --json --simulate {rest}"));
+        document["simulated"][0]["points"][0].clone()
+    };
+    // Both are on the same line, and nobody uses them.
+    let same = point("--draws 2 --move d_time:after:d_fsdata");
+    assert_eq!(same["today"]["operations_per_second"], rate(""), "{same}");
+    assert_eq!(same["ratio"], 1.0, "{same}");
+    assert_eq!(
+        (&same["low"], &same["high"]),
+        (&same["ratio"], &same["ratio"])
+    );
+    assert_eq!(same["verdict"], "same", "{same}");
+    let moved = point("--draws 0 --move d_lockref:after:d_lru");
+    let as_moved = rate("--move dentry@88..96=136 --move dentry@96..144=88");
+    assert_eq!(moved["then"]["operations_per_second"], as_moved, "{moved}");
+    assert_eq!(moved["verdict"], "unclear", "{moved}");
+    assert_eq!(moved["today"]["most_waited"]["name"], "dentry.d_lockref");
+
+    let ended = stand
+        .run("what-if out dentry --simulate --align d_lockref=64 --machine nowhere-2s --draws 0");
+    assert!(ended.stderr.contains("nowhere-2s"), "{ended:?}");
+    stand.record(
+        &format!("--force {words} --order host --iterations 200").replace("--simulate 500us ", ""),
+    );
+    let ended = stand.run("what-if out dentry --simulate --move d_lockref:after:d_lru");
+    assert!(ended.stderr.contains("give --machine NAME"), "{ended:?}");
+}
+
 #[test]
 fn refusals_say_why() {
     let stand = stand();

@@ -7,6 +7,7 @@ pub(crate) mod evidence;
 mod from_search;
 pub(crate) mod patch;
 pub(crate) mod pool;
+pub(crate) mod simulated_change;
 
 pub(crate) use from_search::type_document;
 pub use from_search::{advise_document, what_if_document};
@@ -24,6 +25,7 @@ use crate::documents::advise::evidence::{
 };
 use crate::documents::advise::patch::WrittenPatchDocument;
 use crate::documents::advise::pool::{GuardDocument, PoolConclusionDocument, ReviewDocument};
+use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 use crate::documents::report::finding::{AdviceDocument, DeclaringDocument};
 
 /// The document of `advise --json`.
@@ -71,6 +73,9 @@ pub struct WhatIfDocument {
     /// Part of the time that was recorded, in words; null where all of it was.
     #[serde(default)]
     pub recorded_time: Option<String>,
+    /// What each of the given layouts brings in simulated time; empty where that was not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub simulated: Vec<SimulatedChangeDocument>,
     /// Scores, or the reason why there are none.
     #[serde(flatten)]
     pub outcome: WhatIfOutcomeDocument,

@@ -72,7 +72,7 @@ impl Document for RatesDocument {
 }
 
 /// A rule of the machine with its value.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct RuleValue {
     /// Name of the rule.
     pub(crate) key: String,

@@ -11,6 +11,7 @@ mod order_text;
 mod patch_text;
 mod review_text;
 mod scenario_text;
+mod simulated_text;
 mod table;
 mod variable_text;
 
@@ -146,6 +147,9 @@ pub fn what_if_text(
 ) -> String {
     let mut text = String::new();
     push_heading(&mut text, &document.subject);
+    for change in &document.simulated {
+        simulated_text::push_simulated_change(&mut text, change);
+    }
     match &document.outcome {
         WhatIfOutcomeDocument::Refused { refused } => {
             let _ = writeln!(text, "Not judged: {refused}.\n");

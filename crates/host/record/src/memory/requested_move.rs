@@ -99,6 +99,26 @@ impl fmt::Display for RequestedMove {
 }
 
 impl RequestedMove {
+    /// Moves bytes in all objects of a type: those of a slab cache, or of the variable of this name. A new offset behind the
+    /// type's size lies in lines that each object has for itself.
+    ///
+    /// ```
+    /// use relayout_record::RequestedMove;
+    ///
+    /// let moved = RequestedMove::of_bytes(Some("filp"), "file", 40..48, 96);
+    /// assert_eq!(moved.to_string(), "filp:file@40..48=96");
+    /// ```
+    pub fn of_bytes(place: Option<&str>, type_name: &str, bytes: Range<u32>, offset: u32) -> Self {
+        Self {
+            objects: NamedObjects {
+                cache: place.map(str::to_owned),
+                type_name: type_name.to_owned(),
+            },
+            moved: MovedPart::Bytes(bytes),
+            offset: Some(offset),
+        }
+    }
+
     /// Returns the error that the move is not possible.
     pub(super) fn refused(&self, why: String) -> Error {
         Error::Move {

@@ -67,6 +67,8 @@ pub struct RequestedOrder {
     simulation: RefCell<Option<SimulationSettings>>,
     /// Nobody asked for a simulation: guests that cannot have one are recorded without.
     is_default: bool,
+    /// Why the default machine cannot have the guest.
+    no_default: Option<String>,
 }
 
 impl RequestedOrder {
@@ -80,10 +82,16 @@ impl RequestedOrder {
         progress: &dyn RecordingProgress,
         record: impl Fn(Option<SimulationSettings>) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        let note_host = |why: &str| {
+            progress.step(&format!("accesses get the order of the host: {why}"));
+        };
+        if let Some(why) = &self.no_default {
+            note_host(why);
+        }
         let simulation = self.simulation.borrow().clone();
         match record(simulation) {
             Err(Error::Simulation(why)) if self.is_default => {
-                progress.step(&format!("accesses get the order of the host: {why}"));
+                note_host(&why);
                 self.simulation.take();
                 record(None)
             }
@@ -147,7 +155,12 @@ impl SimulationArgs {
         };
         let mut settings = match self.machine.place(machine, guest.cpus) {
             Ok(settings) => settings,
-            Err(_) if is_default => return Ok(RequestedOrder::default()),
+            Err(why) if is_default => {
+                return Ok(RequestedOrder {
+                    no_default: Some(why.to_string()),
+                    ..RequestedOrder::default()
+                });
+            }
             Err(error) => return Err(error.into()),
         };
         if self.machine.simulate.is_none() && guest.has_end {
@@ -159,6 +172,7 @@ impl SimulationArgs {
         Ok(RequestedOrder {
             simulation: RefCell::new(Some(settings)),
             is_default,
+            no_default: None,
         })
     }
 }

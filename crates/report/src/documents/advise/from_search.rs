@@ -10,22 +10,24 @@ use relayout_advice::{ContendedVariable, GatheredType, ResolvedProfile, Searched
 use relayout_profile::ProfileMeta;
 use relayout_search::{AdviceVerdict, ComparedBy, LayoutAdvice, RankedLayout, Recommendation};
 use relayout_session::advise::{AdviceRun, PatchOutcome, PatchedType};
+use relayout_workflows::simulate::SimulatedChange;
 
 use crate::documents::Document as _;
 use crate::documents::advise::candidate::CandidateDocument;
 use crate::documents::advise::evidence::BoundDocument;
 use crate::documents::advise::patch::written_patch_document;
+use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 use crate::documents::advise::{
     AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, AdvisedVariableDocument,
     RefusedTypeDocument, SkippedTypeDocument, TypeDocument, VariableFindingDocument,
     WhatIfDocument, WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use crate::documents::report::{advice_document, declaring_document, source_position};
-use crate::words::advice::PoolView;
 use crate::words::advice::memory::memory_sentences;
 use crate::words::advice::order::order_sentences;
 use crate::words::advice::recommendation::{limited_sentence, recommendation_reason};
 use crate::words::advice::review::LayoutReview;
+use crate::words::advice::{PoolView, given_name};
 use crate::words::remedy::RemedyContext;
 use crate::words::saving::OutlookWords;
 use crate::words::{ContextNoun, recorded_time_words};
@@ -90,12 +92,14 @@ fn variable_document(meta: &ProfileMeta, variable: &ContendedVariable) -> Advise
     }
 }
 
-/// Returns the document of `what-if`.
+/// Returns the document of `what-if`. `simulated` has what each of the given layouts brings in simulated time, or nothing.
 pub fn what_if_document(
     resolved: &ResolvedProfile<'_>,
     searched: &SearchedType<'_>,
     notes: &[String],
+    simulated: &[SimulatedChange],
 ) -> WhatIfDocument {
+    let given = { searched.outcome.iter() }.flat_map(|advice| &advice.user_layouts);
     WhatIfDocument {
         schema: WhatIfDocument::SCHEMA.to_owned(),
         workload: resolved.profile.meta.workload.clone(),
@@ -104,6 +108,10 @@ pub fn what_if_document(
         subject: subject_document(&searched.gathered),
         notes: notes.to_vec(),
         recorded_time: recorded_time_words(&resolved.profile.meta),
+        simulated: given
+            .zip(simulated)
+            .map(|(given, change)| SimulatedChangeDocument::new(given_name(given), change))
+            .collect(),
         outcome: what_if_outcome(resolved, searched),
     }
 }

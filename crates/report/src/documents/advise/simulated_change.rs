@@ -1,0 +1,122 @@
+//! What a layout brings in simulated time.
+
+use relayout_profile::SimulatedMachineName;
+use relayout_workflows::simulate::{MostWaited, SimulatedChange, SimulatedPoint, SimulatedWindow};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::documents::rates::RuleValue;
+use crate::documents::time_shares::TimeShares;
+use crate::words::simulated_time::simulated_machine_words;
+
+/// The recorded guest, executed in simulated time as it was and with a given layout.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedChangeDocument {
+    /// Name of the layout.
+    pub layout: String,
+    /// How the numbers came about: `simulated`. Nothing of them is measured.
+    pub basis: String,
+    /// Name of the machine.
+    pub machine: String,
+    /// Machine and what was left out, in words.
+    pub machine_words: String,
+    /// Rules with another value than the expected one.
+    pub(crate) rules: Vec<RuleValue>,
+    /// Simulated time of each window in nanoseconds.
+    pub window_ns: u64,
+    /// Part of the type's recorded transfers on objects that stayed as they are, in percent.
+    pub unmapped_percent: f64,
+    /// By the number of CPUs.
+    pub points: Vec<SimulatedPointDocument>,
+}
+
+/// Windows with a number of CPUs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedPointDocument {
+    /// CPUs of the guest.
+    pub cpus: u16,
+    /// Operations a second with the layout over those of today; null if a window is empty.
+    pub ratio: Option<f64>,
+    /// Lower bound of nine tenths of the draws of the machine's rules; null without draws.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+    /// Number of draws.
+    pub draws: usize,
+    /// What the draws agree on: `better`, `worse`, `same` or `unclear`.
+    pub verdict: String,
+    /// With today's layout.
+    pub today: SimulatedWindowDocument,
+    /// With the given one.
+    pub then: SimulatedWindowDocument,
+}
+
+/// A window with the expected rules.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedWindowDocument {
+    /// Operations a second; null if the window is empty.
+    pub operations_per_second: Option<f64>,
+    /// What CPUs did.
+    pub(crate) time: TimeShares,
+    /// Lock, or else line, for which CPUs stood still longest; null if they did not.
+    pub most_waited: Option<MostWaitedDocument>,
+}
+
+/// A lock or line for which CPUs stood still.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MostWaitedDocument {
+    /// Its name.
+    pub name: String,
+    /// Share of the CPUs' time in percent.
+    pub percent: f64,
+}
+
+impl SimulatedChangeDocument {
+    pub(super) fn new(layout: &str, change: &SimulatedChange) -> Self {
+        let SimulatedMachineName { key, rules, .. } = &change.machine;
+        Self {
+            layout: layout.to_owned(),
+            basis: "simulated".to_owned(),
+            machine: key.clone(),
+            machine_words: simulated_machine_words(&change.machine),
+            rules: rules.iter().cloned().map(RuleValue::from).collect(),
+            window_ns: change.length.as_nanos() as u64,
+            unmapped_percent: 100.0 * change.unmapped_share,
+            points: change
+                .points
+                .iter()
+                .map(SimulatedPointDocument::from)
+                .collect(),
+        }
+    }
+}
+
+impl From<&SimulatedPoint> for SimulatedPointDocument {
+    fn from(point: &SimulatedPoint) -> Self {
+        let (low, high) = point.ratio.interval().unzip();
+        Self {
+            cpus: point.cpus,
+            ratio: point.ratio.expected,
+            low,
+            high,
+            draws: point.ratio.drawn.len(),
+            verdict: point.ratio.verdict().word().to_owned(),
+            today: SimulatedWindowDocument::from(&point.today),
+            then: SimulatedWindowDocument::from(&point.then),
+        }
+    }
+}
+
+impl From<&SimulatedWindow> for SimulatedWindowDocument {
+    fn from(window: &SimulatedWindow) -> Self {
+        let waited = |MostWaited { name, share }: &MostWaited| MostWaitedDocument {
+            name: name.clone(),
+            percent: 100.0 * share,
+        };
+        Self {
+            operations_per_second: window.operations_per_second,
+            time: TimeShares::from(window.times),
+            most_waited: window.most_waited.as_ref().map(waited),
+        }
+    }
+}

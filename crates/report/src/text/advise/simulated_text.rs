@@ -1,0 +1,110 @@
+//! What a layout brings in simulated time, as text.
+
+use std::fmt::Write as _;
+
+use crate::documents::advise::simulated_change::{
+    SimulatedChangeDocument, SimulatedPointDocument, SimulatedWindowDocument,
+};
+use crate::words::counted;
+use crate::words::wrap::wrap_text;
+
+/// Heads of the columns. The second row of a point has what CPUs stand still for then.
+const HEADS: [&str; 2] = [
+    "                                       million/s",
+    "   CPUs  ratio  interval      verdict     today     then  CPUs stand still for",
+];
+/// Longest name of what CPUs stand still for.
+const NAME_MAX: usize = 30;
+/// Share of the transfers on objects that stay, in percent, from which on it is told.
+const UNMAPPED_MIN: f64 = 1.0;
+
+/// Appends what a layout brings: the ratio first, then rates and what CPUs stand still for.
+pub(super) fn push_simulated_change(text: &mut String, change: &SimulatedChangeDocument) {
+    let heading = format!(
+        "Operations a second with {}, over today's; {}; windows of {} ms. Nothing of it is measured.",
+        change.layout,
+        change.machine_words,
+        change.window_ns as f64 / 1e6,
+    );
+    let _ = writeln!(text, "{}", wrap_text(&heading, 0));
+    for head in HEADS {
+        let _ = writeln!(text, "{head}");
+    }
+    for point in &change.points {
+        push_point(text, point);
+    }
+    for sentence in sentences(change) {
+        let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
+    }
+    text.push('\n');
+}
+
+fn push_point(text: &mut String, point: &SimulatedPointDocument) {
+    let ratio = point
+        .ratio
+        .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+    let interval = match (point.low, point.high) {
+        (Some(low), Some(high)) => format!("{low:.2} to {high:.2}"),
+        _ => "-".to_owned(),
+    };
+    let rate = |window: &SimulatedWindowDocument| match window.operations_per_second {
+        Some(rate) => format!("{:.3}", rate / 1e6),
+        None => "-".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "  {:5}  {ratio:>5}  {interval:<12}  {:<7}  {:>8} {:>8}  {}",
+        point.cpus,
+        point.verdict,
+        rate(&point.today),
+        rate(&point.then),
+        waited(&point.today),
+    );
+    let _ = writeln!(text, "{:58}then {}", "", waited(&point.then));
+}
+
+/// Returns what CPUs stand still for longest: `dentry.d_lockref 31.8%`, or `pauses 71.0%` if they spin for longer.
+fn waited(window: &SimulatedWindowDocument) -> String {
+    let pauses = window.time.pause_percent;
+    match &window.most_waited {
+        waited if waited.as_ref().map_or(0.0, |waited| waited.percent) < pauses => {
+            format!("pauses {pauses:.1}%")
+        }
+        Some(waited) => {
+            let name: String = waited.name.chars().take(NAME_MAX).collect();
+            format!("{name} {:.1}%", waited.percent)
+        }
+        None => "nothing".to_owned(),
+    }
+}
+
+fn sentences(change: &SimulatedChangeDocument) -> Vec<String> {
+    let draws = change
+        .points
+        .iter()
+        .map(|point| point.draws)
+        .max()
+        .unwrap_or(0);
+    let mut sentences = vec![match draws {
+        0 => {
+            "Without draws of the machine's rules, no ratio has an interval (--draws N).".to_owned()
+        }
+        _ => format!(
+            "The interval is that of nine tenths of {} of the rules that nobody measured.",
+            counted(draws as u64, "draw")
+        ),
+    }];
+    if change.points.iter().any(|point| point.verdict == "unclear") && draws > 0 {
+        sentences.push(
+            "Unclear: the draws disagree. `relayout verify kernel` builds and compares both."
+                .to_owned(),
+        );
+    }
+    if change.unmapped_percent >= UNMAPPED_MIN {
+        sentences.push(format!(
+            "Objects with {:.0}% of the type's transfers stay as they are: the guest does not find them by a slab cache or variable.",
+            change.unmapped_percent
+        ));
+    }
+    sentences
+}

@@ -1,0 +1,278 @@
+//! The guest of a recording, which executes again.
+
+use std::path::Path;
+use std::time::Duration;
+
+use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
+use relayout_machine::MachineRule;
+use relayout_messages::{SilentProgress, UserError};
+use relayout_profile::rates::SimulatedRates;
+use relayout_profile::{Profile, ProfileMeta, SimulatedMachineName};
+use relayout_record::{
+    GuestKernel, GuestTools, GuestWork, IdleWindow, KernelRecording, ModuleFolder, NamedMachine,
+    RecordedCode, RequestedMove, SimulationSettings, SnapshotStore, find_workload, record_kernel,
+};
+use relayout_session::find_simulated_machine;
+use relayout_session::record::KernelFiles;
+
+use super::SimulationRequest;
+
+/// Simulated time before the window of a guest whose work has no end: as in recordings.
+const WARM_UP: Duration = Duration::from_micros(300);
+/// Longest window of a guest that finishes its work.
+const LENGTH_MAX: Duration = Duration::from_secs(100);
+/// Ordered accesses have no use.
+const NO_BURSTS: Option<u64> = Some(0);
+
+/// What the user says of a guest, where the recording does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GuestChoice<'c> {
+    /// Machine, by its name or file.
+    pub machine: Option<&'c Path>,
+    /// Kernel: a name or a folder.
+    pub kernel: Option<&'c Path>,
+}
+
+/// Settings of the recorded guest.
+#[derive(Clone, Debug, PartialEq)]
+struct RecordedSettings {
+    workload: String,
+    cpus: u16,
+    threads: u32,
+    iterations: Option<u64>,
+    memory_bytes: u64,
+    append: String,
+    seed: u64,
+    /// Length of the window.
+    length: Option<Duration>,
+}
+
+/// A guest as it was recorded, which executes again.
+pub struct RepeatedGuest<'k> {
+    settings: RecordedSettings,
+    machine: NamedMachine,
+    placement: String,
+    kernel: &'k GuestKernel<'k>,
+    tools: GuestTools,
+    interrupt: InterruptFlag,
+}
+
+/// Window that a guest executed.
+pub struct ExecutedWindow {
+    /// Accesses to contended lines, as rows.
+    pub profile: Profile,
+    /// Rates.
+    pub rates: SimulatedRates,
+}
+
+/// Finds kernel, machine and tools of a recording, and calls `then` with its guest.
+///
+/// # Errors
+/// The recording is of a program or of other work than a workload, or lacks a setting; the kernel or QEMU is not here; and those
+/// of `then`.
+pub fn with_repeated_guest<T>(
+    meta: &ProfileMeta,
+    choice: GuestChoice<'_>,
+    interrupt: InterruptFlag,
+    then: impl FnOnce(&RepeatedGuest<'_>) -> Result<T, UserError>,
+) -> Result<T, UserError> {
+    let settings = RecordedSettings::read(meta)?;
+    let (machine, placement) = find_machine(meta, choice.machine)?;
+    let cache = CacheFolder::locate();
+    let files = match choice.kernel {
+        Some(kernel) => KernelFiles::find_kernel(kernel, cache.as_ref())?,
+        None => KernelFiles::find_recorded(&meta.release, &meta.build_id, cache.as_ref())?,
+    };
+    let debug = DebugFile::open(&files.debug)?;
+    let kernel = GuestKernel::open(&files.image, &debug)?;
+    if kernel.build_id != meta.build_id {
+        let text = format!("{} is not the recorded kernel", files.debug.display());
+        return Err(UserError::input(text).with_remedy("give it with --kernel"));
+    }
+    let tools = GuestTools::find(kernel.machine, None, cache.as_ref())?;
+    then(&RepeatedGuest {
+        settings,
+        machine,
+        placement,
+        kernel: &kernel,
+        tools,
+        interrupt,
+    })
+}
+
+/// Returns the machine that the user names, else the recorded one, and the placement of CPUs on it.
+fn find_machine(
+    meta: &ProfileMeta,
+    named: Option<&Path>,
+) -> Result<(NamedMachine, String), UserError> {
+    let recorded = meta.simulated_machine.as_ref();
+    let placement = recorded.map_or_else(|| "pack".to_owned(), |machine| machine.placement.clone());
+    if let Some(named) = named {
+        return Ok((find_simulated_machine(named, &[])?, placement));
+    }
+    let Some(recorded) = recorded else {
+        return Err(
+            UserError::input("the recording has the order of the host, and so no machine")
+                .with_remedy("give --machine NAME (`relayout probe --machines` lists them)"),
+        );
+    };
+    if recorded.digest.is_some() {
+        let text = format!(
+            "the machine {} of the recording was described by a file",
+            recorded.key
+        );
+        return Err(UserError::input(text).with_remedy("give the file with --machine FILE"));
+    }
+    let rules: Option<Vec<(MachineRule, f64)>> = { recorded.rules.iter() }
+        .map(|rule| Some((MachineRule::from_key(&rule.key)?, rule.value)))
+        .collect();
+    let rules = rules.ok_or_else(|| {
+        UserError::input("the recording's machine has a rule that this version does not know")
+    })?;
+    Ok((
+        find_simulated_machine(recorded.key.as_ref(), &rules)?,
+        placement,
+    ))
+}
+
+impl RecordedSettings {
+    fn read(meta: &ProfileMeta) -> Result<Self, UserError> {
+        let refused =
+            |why: &str| UserError::input(format!("the recording cannot be simulated again: {why}"));
+        let [run] = meta.runs.as_slice() else {
+            return Err(refused("it is several recordings").with_remedy("give one of them"));
+        };
+        if meta.target != "kernel" || find_workload(&meta.workload).is_err() {
+            let why = format!("it is of {}, not of a workload of relayout", meta.workload);
+            return Err(
+                refused(&why).with_remedy("record with `relayout record kernel --workload`")
+            );
+        }
+        if !run.modules.is_empty()
+            || !setting(meta, "qemu-arguments")
+                .unwrap_or_default()
+                .is_empty()
+        {
+            return Err(refused("its guest had modules, or QEMU further arguments"));
+        }
+        let missing = |name: &str| refused(&format!("it does not say '{name}'"));
+        let number = |name: &str| {
+            let value = setting(meta, name).and_then(|value| value.parse::<u32>().ok());
+            value.ok_or_else(|| missing(name))
+        };
+        let cpus = u16::try_from(number("cpus")?).map_err(|_| missing("cpus"))?;
+        let memory = setting(meta, "memory").and_then(|value| value.strip_suffix('M'));
+        let memory_mib: u64 = memory
+            .and_then(|mib| mib.parse().ok())
+            .ok_or_else(|| missing("memory"))?;
+        let length = setting(meta, "simulate").and_then(|value| value.strip_suffix(" ns"));
+        Ok(Self {
+            workload: meta.workload.clone(),
+            cpus,
+            threads: number("threads")?,
+            iterations: setting(meta, "iterations").and_then(|value| value.parse().ok()),
+            memory_bytes: memory_mib << 20,
+            append: setting(meta, "append").unwrap_or_default().to_owned(),
+            seed: run.seed,
+            length: length
+                .and_then(|ns| ns.parse().ok())
+                .map(Duration::from_nanos),
+        })
+    }
+}
+
+fn setting<'m>(meta: &'m ProfileMeta, name: &str) -> Option<&'m str> {
+    let mut settings = meta.settings.iter();
+    settings
+        .find(|setting| setting.name == name)
+        .map(|setting| &*setting.value)
+}
+
+impl RepeatedGuest<'_> {
+    /// Returns the numbers of CPUs to simulate.
+    pub(super) fn cpu_counts(&self, request: &SimulationRequest) -> Vec<u16> {
+        match request.cpus.as_slice() {
+            [] => vec![self.settings.cpus],
+            given => given.to_vec(),
+        }
+    }
+
+    /// Returns the simulated time of a window.
+    pub(super) fn length(&self, request: &SimulationRequest) -> Duration {
+        let length = request.length.or(self.settings.length);
+        length.unwrap_or(Duration::from_millis(1))
+    }
+
+    /// Returns the rules that the recording, or the file of the machine, gives another value than the expected one.
+    pub(super) fn set_rules(&self) -> Vec<MachineRule> {
+        let changed = self.machine.description.rules.changed();
+        changed.map(|(facts, _)| facts.rule).collect()
+    }
+
+    /// Returns the name of the machine.
+    pub(super) fn machine_name(&self) -> Result<SimulatedMachineName, UserError> {
+        let settings =
+            SimulationSettings::new(self.machine.clone(), &self.placement, self.settings.cpus)?;
+        Ok(settings.machine_name())
+    }
+
+    /// Executes a window with `cpus` CPUs, moved members and rules.
+    pub(super) fn execute(
+        &self,
+        cpus: u16,
+        length: Duration,
+        moves: &[RequestedMove],
+        rules: &[(MachineRule, f64)],
+    ) -> Result<ExecutedWindow, UserError> {
+        let mut machine = self.machine.clone();
+        for &(rule, value) in rules {
+            machine.description.rules.set(rule, value);
+        }
+        let mut simulation = SimulationSettings::new(machine, &self.placement, cpus)?;
+        let has_end = self.settings.iterations.is_some();
+        (simulation.warm_up, simulation.length) = match has_end {
+            true => (Duration::ZERO, LENGTH_MAX),
+            false => (WARM_UP, length),
+        };
+        simulation.moves = moves.to_vec();
+        // A thread for each CPU stays one for each.
+        let threads = match self.settings.threads == u32::from(self.settings.cpus) {
+            true => cpus.into(),
+            false => self.settings.threads,
+        };
+        let recording = KernelRecording {
+            work: GuestWork::Workload(self.settings.workload.clone()),
+            code: RecordedCode::Kernel,
+            modules: Vec::new(),
+            module_folder: ModuleFolder::default(),
+            threads,
+            iterations: self.settings.iterations,
+            cpus,
+            seed: self.settings.seed,
+            yield_every: 0,
+            memory_bytes: self.settings.memory_bytes,
+            append: self.settings.append.clone(),
+            qemu_arguments: Vec::new(),
+            bursts: NO_BURSTS,
+            simulation: Some(simulation),
+            time_limit: Duration::from_secs(300),
+            idle: Some(IdleWindow::Time),
+            snapshots: SnapshotStore::locate(),
+        };
+        let executed = record_kernel(
+            &recording,
+            self.kernel,
+            &self.tools,
+            &SilentProgress,
+            self.interrupt,
+        )?;
+        executed.problem.map_or(Ok(()), Err)?;
+        let Some(rates) = executed.rates else {
+            return Err(UserError::input("the guest was not simulated"));
+        };
+        Ok(ExecutedWindow {
+            profile: executed.profile,
+            rates,
+        })
+    }
+}

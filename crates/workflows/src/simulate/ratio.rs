@@ -1,0 +1,117 @@
+//! Ratio of two rates, with what the machine's unknown rules make of it.
+
+/// Part of the draws that an interval leaves out.
+const LEFT_OUT: f64 = 0.1;
+/// Ratios that differ by less are the same.
+const SAME_WITHIN: f64 = 0.005;
+
+/// Ratio of two simulated rates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrawnRatio {
+    /// With the expected rules; `None` if a window is empty.
+    pub expected: Option<f64>,
+    /// Of each draw of the rules, in order; those without an operation are left out.
+    pub drawn: Vec<f64>,
+}
+
+/// What a ratio says of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RatioVerdict {
+    /// More operations.
+    Better,
+    /// Fewer operations.
+    Worse,
+    /// As many.
+    Same,
+    /// The rules disagree, or nobody drew them.
+    Unclear,
+}
+
+impl RatioVerdict {
+    /// Returns the word for documents and text.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::Unclear => "unclear",
+        }
+    }
+}
+
+impl DrawnRatio {
+    /// Makes the ratio from operations a second today and then: with the expected rules, and with each draw.
+    pub fn new(expected: (Option<f64>, Option<f64>), drawn: &[(Option<f64>, Option<f64>)]) -> Self {
+        let ratio = |(today, then): (Option<f64>, Option<f64>)| {
+            Some(then? / today.filter(|rate| *rate > 0.0)?)
+        };
+        Self {
+            expected: ratio(expected),
+            drawn: drawn.iter().filter_map(|pair| ratio(*pair)).collect(),
+        }
+    }
+
+    /// Returns the bounds that leave out a tenth of the draws, half of it at each end; `None` without draws.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let mut ordered = self.drawn.clone();
+        ordered.sort_by(f64::total_cmp);
+        let out = (ordered.len() as f64 * LEFT_OUT / 2.0).round() as usize;
+        let kept = ordered.get(out..ordered.len().checked_sub(out)?)?;
+        Some((*kept.first()?, *kept.last()?))
+    }
+
+    /// Returns what the draws agree on.
+    pub fn verdict(&self) -> RatioVerdict {
+        let Some((low, high)) = self.interval() else {
+            return RatioVerdict::Unclear;
+        };
+        if low > 1.0 - SAME_WITHIN && high < 1.0 + SAME_WITHIN {
+            RatioVerdict::Same
+        } else if low >= 1.0 - SAME_WITHIN {
+            RatioVerdict::Better
+        } else if high <= 1.0 + SAME_WITHIN {
+            RatioVerdict::Worse
+        } else {
+            RatioVerdict::Unclear
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(drawn: &[f64], interval: (f64, f64), verdict: RatioVerdict) {
+        let ratio = DrawnRatio {
+            expected: Some(1.0),
+            drawn: drawn.to_vec(),
+        };
+        assert_eq!(ratio.interval(), Some(interval));
+        assert_eq!(ratio.verdict(), verdict);
+    }
+
+    #[test]
+    fn the_draws_decide() {
+        check(&[1.2, 1.1, 1.4], (1.1, 1.4), RatioVerdict::Better);
+        check(&[0.8, 0.9], (0.8, 0.9), RatioVerdict::Worse);
+        check(&[1.0, 1.001], (1.0, 1.001), RatioVerdict::Same);
+        check(&[0.9, 1.2], (0.9, 1.2), RatioVerdict::Unclear);
+        // Of twenty, one is left out at each end.
+        let mut twenty = vec![1.1; 18];
+        twenty.extend([0.5, 3.0]);
+        check(&twenty, (1.1, 1.1), RatioVerdict::Better);
+    }
+
+    #[test]
+    fn empty_windows_have_no_ratio() {
+        let ratio = DrawnRatio::new(
+            (Some(2.0), Some(3.0)),
+            &[(Some(0.0), Some(1.0)), (None, Some(1.0))],
+        );
+        assert_eq!(ratio.expected, Some(1.5));
+        assert_eq!(
+            (ratio.interval(), ratio.verdict()),
+            (None, RatioVerdict::Unclear)
+        );
+    }
+}
