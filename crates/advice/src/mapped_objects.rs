@@ -14,10 +14,14 @@ const SHARED_CACHES: &str = "kmalloc-";
 /// Chunks of per-cpu memory, which a guest's memory tells by themselves.
 const CHUNK_TYPE: &str = "pcpu_chunk";
 
+/// Objects that are mapped by their addresses, at most: those with the most transfers.
+const ADDRESSED_MAX: usize = 256;
+
 /// Objects of one kind that hold the type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MappedObjects {
-    /// Slab cache or variable that has them; `None` for a type whose objects need no name.
+    /// Slab cache or variable that has them, or the address of one as `0xffff888004a2c000`; `None` for a type whose objects
+    /// need no name.
     pub place: Option<String>,
     /// Type of the whole objects, without tag.
     pub holder: String,
@@ -28,26 +32,16 @@ pub struct MappedObjects {
 }
 
 impl MappedObjects {
-    /// Returns the objects that `object` belongs to, with the type at `offset` in it; `None` if a guest does not find it.
-    fn of_object(
+    /// Returns the objects at a place, which hold the type at `offset`; `None` if they are too large.
+    fn at(
         resolved: &ResolvedProfile<'_>,
         object: &ResolvedObject,
         offset: u64,
+        place: Option<String>,
     ) -> Option<Self> {
-        let place = match &object.kind {
-            _ if object.type_name == CHUNK_TYPE => None,
-            ObjectKind::Slab { cache } if !cache.starts_with(SHARED_CACHES) => Some(cache),
-            // Of an array, a guest finds the first element only.
-            ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. }
-                if object.array.is_none() =>
-            {
-                Some(symbol)
-            }
-            _ => return None,
-        };
         let holder_bytes = resolved.resolution.types().size_of(object.ty)?;
         Some(Self {
-            place: place.cloned(),
+            place,
             holder: object.type_name.clone(),
             holder_bytes: u32::try_from(holder_bytes).ok()?,
             offset: u32::try_from(offset).ok()?,
@@ -55,51 +49,95 @@ impl MappedObjects {
     }
 }
 
-/// Objects of a type, by whether a guest finds them.
+/// Returns the name of the place where a guest finds an object in any of its boots; `None` if it has none.
+fn named_place(object: &ResolvedObject) -> Option<Option<String>> {
+    match &object.kind {
+        _ if object.type_name == CHUNK_TYPE => Some(None),
+        ObjectKind::Slab { cache } if !cache.starts_with(SHARED_CACHES) => {
+            Some(Some(cache.clone()))
+        }
+        // Of an array, the name is that of the first element.
+        ObjectKind::Global { symbol } | ObjectKind::PerCpu { symbol, .. }
+            if object.array.is_none() =>
+        {
+            Some(Some(symbol.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Objects of a type, by how a guest finds them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TypeMapping {
-    /// Those that it finds.
-    pub mapped: BTreeSet<MappedObjects>,
-    /// Part of the type's recorded transfers that is on others.
+    /// By a name.
+    pub named: BTreeSet<MappedObjects>,
+    /// By their addresses, which are the same in each window of the recorded guest only; most transfers first.
+    pub addressed: Vec<MappedObjects>,
+    /// Part of the type's recorded transfers on objects that have no name.
+    pub unnamed_share: f64,
+    /// Part on those that are not mapped by an address either.
     pub unmapped_share: f64,
 }
 
 impl TypeMapping {
     /// Looks where the objects of a type are.
     pub fn find(resolved: &ResolvedProfile<'_>, gathered: &GatheredType<'_>) -> Self {
-        let mut mapped = BTreeSet::new();
-        let mut starts: Vec<(RunId, Addr, bool)> = Vec::new();
-        for (object, offset, _) in members_of_subject(resolved, &gathered.advised_subject) {
-            let objects = MappedObjects::of_object(resolved, object, offset);
-            starts.push((object.run, object.base + offset, objects.is_some()));
-            mapped.extend(objects);
+        let mut members = members_of_subject(resolved, &gathered.advised_subject);
+        members.sort_by_key(|(object, offset, _)| (object.run, object.base + *offset));
+        let starts: Vec<(RunId, Addr)> = { members.iter() }
+            .map(|(object, offset, _)| (object.run, object.base + *offset))
+            .collect();
+        let transfers = transfers_by_object(resolved, &starts, gathered.aggregate.size);
+        let mut mapping = Self::default();
+        let mut unnamed = Vec::new();
+        for ((object, offset, _), transfers) in members.into_iter().zip(&transfers) {
+            match named_place(object) {
+                Some(place) => {
+                    let named = MappedObjects::at(resolved, object, offset, place);
+                    mapping.named.extend(named);
+                }
+                None => unnamed.push((*transfers, object, offset)),
+            }
         }
-        starts.sort_unstable();
-        Self {
-            mapped,
-            unmapped_share: unmapped_share(resolved, &starts, gathered.aggregate.size),
-        }
+        unnamed.sort_by_key(|(transfers, ..)| std::cmp::Reverse(*transfers));
+        let all = transfers.iter().sum::<u64>().max(1) as f64;
+        let share = |objects: &[(u64, _, _)]| {
+            objects
+                .iter()
+                .map(|(transfers, ..)| *transfers)
+                .sum::<u64>() as f64
+                / all
+        };
+        mapping.unnamed_share = share(&unnamed);
+        mapping.unmapped_share = share(unnamed.get(ADDRESSED_MAX..).unwrap_or_default());
+        mapping.addressed = { unnamed.into_iter().take(ADDRESSED_MAX) }
+            .filter(|(transfers, ..)| *transfers > 0)
+            .filter_map(|(_, object, offset)| {
+                let place = Some(format!("{:#x}", object.base.0));
+                MappedObjects::at(resolved, object, offset, place)
+            })
+            .collect();
+        mapping
     }
 }
 
-/// Returns the part of the transfers on objects of `size` bytes that is on objects that are not mapped. `starts` has the
-/// objects in order, with true for those that are.
-fn unmapped_share(
+/// Returns the transfers on each object of `size` bytes, by the starts of all, which are in order.
+fn transfers_by_object(
     resolved: &ResolvedProfile<'_>,
-    starts: &[(RunId, Addr, bool)],
+    starts: &[(RunId, Addr)],
     size: u64,
-) -> f64 {
-    let (mut all, mut unmapped) = (0, 0);
+) -> Vec<u64> {
+    let mut transfers = vec![0; starts.len()];
     for row in &resolved.profile.conflicts {
-        let behind = starts.partition_point(|(run, base, _)| (*run, *base) <= (row.run, row.addr));
-        let Some((run, base, is_mapped)) = behind.checked_sub(1).map(|at| starts[at]) else {
+        let behind = starts.partition_point(|start| *start <= (row.run, row.addr));
+        let Some(index) = behind.checked_sub(1) else {
             continue;
         };
+        let (run, base) = starts[index];
         let is_inside = run == row.run && row.addr - base < size;
         if is_inside && row.transfer != CoherenceEvent::Upgrade {
-            all += row.count;
-            unmapped += if is_mapped { 0 } else { row.count };
+            transfers[index] += row.count;
         }
     }
-    unmapped as f64 / all.max(1) as f64
+    transfers
 }

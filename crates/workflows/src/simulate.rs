@@ -12,7 +12,8 @@ mod ratio;
 
 use std::time::Duration;
 
-use relayout_advice::{NamedWaiting, SearchedType, TypeMapping};
+use relayout_advice::{MappedObjects, NamedWaiting, SearchedType, TypeMapping, WaitedLine};
+use relayout_layout::abi::StructLayout;
 use relayout_messages::{RecordingProgress, SilentProgress, UserError};
 use relayout_profile::rates::SimulatedRates;
 use relayout_profile::{CpuTimes, SimulatedMachineName};
@@ -22,7 +23,7 @@ use relayout_session::name_rates;
 pub use draws::RuleDraws;
 pub use guest::{GuestChoice, RepeatedGuest, with_repeated_guest};
 pub use moves::layout_moves;
-pub use ratio::{DrawnRatio, RatioVerdict};
+pub use ratio::{DrawnRatio, RatePair, RatioVerdict};
 
 /// Simulated windows that are asked for.
 #[derive(Clone, Debug)]
@@ -64,24 +65,29 @@ impl SimulatedWindow {
             .map(|lock| (lock.wait_ps, Some(lock.name.clone())));
         let lines = { rates.lines.iter().zip(&names.lines) }
             .filter(|(_, named)| named.lock.is_none())
-            .map(|(line, named)| {
-                let object = named.object.as_ref();
-                let owner =
-                    object.and_then(|object| object.variable.clone().or(object.type_name.clone()));
-                (line.wait_ps, named.members.first().cloned().or(owner))
-            });
+            .map(|(line, named)| (line.wait_ps, line_name(named)));
         let most = locks.chain(lines).max_by_key(|(wait_ps, _)| *wait_ps);
         Self {
             operations_per_second: rates.window.operations_per_second(),
             times,
-            most_waited: most.and_then(|(wait_ps, name)| {
-                Some(MostWaited {
-                    name: name?,
+            most_waited: most
+                .filter(|(wait_ps, _)| *wait_ps > 0)
+                .map(|(wait_ps, name)| MostWaited {
+                    name: name.unwrap_or_else(|| "memory without a name".to_owned()),
                     share: wait_ps as f64 / times.total_ps().max(1) as f64,
-                })
-            }),
+                }),
         }
     }
+}
+
+/// Returns the name of a line by its first waited-for member: `dentry.d_iname[]`; else that of its variable or type.
+fn line_name(line: &WaitedLine) -> Option<String> {
+    let object = line.object.as_ref()?;
+    let owner = object.variable.clone().or(object.type_name.clone())?;
+    Some(match line.members.first() {
+        Some(member) => format!("{owner}.{member}"),
+        None => owner,
+    })
 }
 
 /// Windows with a number of CPUs, as it is and with another layout.
@@ -95,6 +101,30 @@ pub struct SimulatedPoint {
     pub then: SimulatedWindow,
     /// Operations of then over those of today.
     pub ratio: DrawnRatio,
+    /// Part of the type's recorded transfers on objects that stay as they are.
+    pub unmapped_share: f64,
+}
+
+/// Share of the time that CPUs spin or sleep, from which on locks decide the rate.
+const LOCKED_SHARE_MIN: f64 = 0.05;
+/// Shortest window that shows how CPUs fall into step at locks.
+const LOCKED_LENGTH_MIN: Duration = Duration::from_millis(20);
+
+impl SimulatedPoint {
+    /// Returns true if CPUs wait for locks, and a window of `length` is too short to tell the rate that they settle at.
+    pub fn is_too_short(&self, length: Duration) -> bool {
+        let times = &self.today.times;
+        let waiting = times.pause_ps.saturating_add(times.idle_ps) as f64;
+        waiting >= LOCKED_SHARE_MIN * times.total_ps() as f64 && length < LOCKED_LENGTH_MIN
+    }
+
+    /// Returns what the draws of the rules agree on, in windows of `length`.
+    pub fn verdict(&self, length: Duration) -> RatioVerdict {
+        match self.is_too_short(length) {
+            true => RatioVerdict::Unclear,
+            false => self.ratio.verdict(),
+        }
+    }
 }
 
 /// What a layout brings in simulated time.
@@ -106,75 +136,127 @@ pub struct SimulatedChange {
     pub length: Duration,
     /// By the number of CPUs.
     pub points: Vec<SimulatedPoint>,
-    /// Part of the type's recorded transfers on objects that stay as they are.
-    pub unmapped_share: f64,
 }
 
-/// Simulates each of the layouts that the user gave, in their order.
-///
-/// # Errors
-/// The guest cannot be repeated, a layout cannot be mapped, or the user interrupts.
-pub fn simulate_given_layouts(
-    guest: &RepeatedGuest<'_>,
-    searched: &SearchedType<'_>,
-    mapping: &TypeMapping,
-    request: &SimulationRequest,
-    progress: &dyn RecordingProgress,
-) -> Result<Vec<SimulatedChange>, UserError> {
-    let Ok(advice) = &searched.outcome else {
-        return Ok(Vec::new());
-    };
-    let shape = &searched.gathered.shape;
-    let mut changes = Vec::new();
-    for given in &advice.user_layouts {
-        let moves = layout_moves(shape, &advice.current.layout, &given.layout, mapping)?;
-        let mut points = Vec::new();
-        for cpus in guest.cpu_counts(request) {
-            points.push(simulate_point(guest, cpus, &moves, request, progress)?);
-        }
-        changes.push(SimulatedChange {
-            machine: guest.machine_name()?,
-            length: guest.length(request),
-            points,
-            unmapped_share: mapping.unmapped_share,
+/// Simulations of layouts of a type.
+pub struct LayoutSimulation<'s, 'k, 'p> {
+    /// Recorded guest.
+    pub guest: &'s RepeatedGuest<'k>,
+    /// Type with the layouts that the user gave.
+    pub searched: &'s SearchedType<'p>,
+    /// Where its objects are.
+    pub mapping: &'s TypeMapping,
+    /// What to simulate.
+    pub request: &'s SimulationRequest,
+    /// Where steps are said.
+    pub progress: &'s dyn RecordingProgress,
+}
+
+impl LayoutSimulation<'_, '_, '_> {
+    /// Simulates each of the layouts that the user gave, in their order.
+    ///
+    /// # Errors
+    /// The guest does not find the objects, a layout cannot be simulated, a window fails, or the user interrupts.
+    pub fn run(&self) -> Result<Vec<SimulatedChange>, UserError> {
+        let given = { self.searched.outcome.iter() }.flat_map(|advice| {
+            let current = &advice.current.layout;
+            advice
+                .user_layouts
+                .iter()
+                .map(move |given| (current, &given.layout))
         });
+        given
+            .map(|(current, new)| self.simulate(current, new))
+            .collect()
     }
-    Ok(changes)
+
+    fn simulate(
+        &self,
+        current: &StructLayout,
+        new: &StructLayout,
+    ) -> Result<SimulatedChange, UserError> {
+        let counts = self.guest.cpu_counts(self.request).into_iter();
+        let points = counts.map(|cpus| self.simulate_point(cpus, current, new));
+        Ok(SimulatedChange {
+            machine: self.guest.machine_name()?,
+            length: self.guest.length(self.request),
+            points: points.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn simulate_point(
+        &self,
+        cpus: u16,
+        current: &StructLayout,
+        new: &StructLayout,
+    ) -> Result<SimulatedPoint, UserError> {
+        let is_recorded = self.guest.is_recorded(cpus);
+        let (objects, unmapped_share) = objects_of_guest(self.mapping, is_recorded)?;
+        let moves = layout_moves(&self.searched.gathered.shape, current, new, &objects)?;
+        self.progress.step(&format!("simulating {cpus} CPUs"));
+        let today = self.simulate_window(cpus, &[])?;
+        let then = self.simulate_window(cpus, &moves)?;
+        let expected = RatePair {
+            today: today.operations_per_second,
+            then: then.operations_per_second,
+        };
+        Ok(SimulatedPoint {
+            cpus,
+            today,
+            then,
+            ratio: DrawnRatio::new(expected, &self.draw_rates(cpus, &moves)?),
+            unmapped_share,
+        })
+    }
+
+    fn simulate_window(
+        &self,
+        cpus: u16,
+        moves: &[RequestedMove],
+    ) -> Result<SimulatedWindow, UserError> {
+        let length = self.guest.length(self.request);
+        let executed = self.guest.execute(cpus, length, moves, &[])?;
+        let names = name_rates(&executed.profile, &executed.rates, &SilentProgress)?;
+        Ok(SimulatedWindow::new(&executed.rates, &names))
+    }
+
+    /// Returns the operations a second today and then, with each draw of the rules.
+    fn draw_rates(&self, cpus: u16, moves: &[RequestedMove]) -> Result<Vec<RatePair>, UserError> {
+        let length = self.guest.length(self.request);
+        let count = self.request.draws;
+        let draws = RuleDraws::new(count, &self.guest.set_rules());
+        let pairs = (1..).zip(draws.rules()).map(|(number, rules)| {
+            let step = format!("simulating {cpus} CPUs: draw {number} of {count}");
+            self.progress.step(&step);
+            let rate = |moves: &[RequestedMove]| {
+                let executed = self.guest.execute(cpus, length, moves, rules)?;
+                Ok::<_, UserError>(executed.rates.window.operations_per_second())
+            };
+            Ok(RatePair {
+                today: rate(&[])?,
+                then: rate(moves)?,
+            })
+        });
+        pairs.collect()
+    }
 }
 
-fn simulate_point(
-    guest: &RepeatedGuest<'_>,
-    cpus: u16,
-    moves: &[RequestedMove],
-    request: &SimulationRequest,
-    progress: &dyn RecordingProgress,
-) -> Result<SimulatedPoint, UserError> {
-    let length = guest.length(request);
-    progress.step(&format!("simulating {cpus} CPUs"));
-    let window = |moves: &[_]| {
-        let executed = guest.execute(cpus, length, moves, &[])?;
-        let names = name_rates(&executed.profile, &executed.rates, &SilentProgress)?;
-        Ok::<_, UserError>(SimulatedWindow::new(&executed.rates, &names))
+/// Returns the objects that a guest finds, and the part of the transfers on others. Addresses are those of the recorded guest:
+/// one with other CPUs boots otherwise.
+fn objects_of_guest(
+    mapping: &TypeMapping,
+    is_recorded: bool,
+) -> Result<(Vec<&MappedObjects>, f64), UserError> {
+    let (addressed, unmapped_share): (&[_], _) = match is_recorded {
+        true => (&mapping.addressed, mapping.unmapped_share),
+        false => (&[], mapping.unnamed_share),
     };
-    let (today, then) = (window(&[])?, window(moves)?);
-    let draws = RuleDraws::new(request.draws, &guest.set_rules());
-    let mut drawn = Vec::new();
-    for (number, rules) in (1u64..).zip(draws.rules()) {
-        progress.step(&format!(
-            "simulating {cpus} CPUs: draw {number} of {}",
-            request.draws
-        ));
-        let rate = |moves: &[_]| {
-            let executed = guest.execute(cpus, length, moves, rules)?;
-            Ok::<_, UserError>(executed.rates.window.operations_per_second())
-        };
-        drawn.push((rate(&[])?, rate(moves)?));
+    let objects: Vec<&MappedObjects> = mapping.named.iter().chain(addressed).collect();
+    if objects.is_empty() {
+        let text = "no object of it has a name (a slab cache of its own, a variable) by which a guest with other CPUs finds it";
+        return Err(
+            UserError::input(text).with_remedy("leave out --cpus, or record with as many CPUs")
+        );
     }
-    let expected = (today.operations_per_second, then.operations_per_second);
-    Ok(SimulatedPoint {
-        cpus,
-        today,
-        then,
-        ratio: DrawnRatio::new(expected, &drawn),
-    })
+    Ok((objects, unmapped_share))
 }

@@ -16,7 +16,7 @@ use relayout_report::text::advise::what_if_text;
 use relayout_session::advise::read_layout_files;
 use relayout_session::verify_profile_path;
 use relayout_workflows::simulate::{
-    GuestChoice, SimulatedChange, SimulationRequest, simulate_given_layouts, with_repeated_guest,
+    GuestChoice, LayoutSimulation, SimulatedChange, SimulationRequest, with_repeated_guest,
 };
 
 use super::advise::MachineArgs;
@@ -180,7 +180,14 @@ impl Args {
         let mapping = TypeMapping::find(resolved, &searched.gathered);
         let interrupt = InterruptFlag::catch();
         with_repeated_guest(&resolved.profile.meta, choice, interrupt, |guest| {
-            simulate_given_layouts(guest, searched, &mapping, request, resolved.progress)
+            let simulation = LayoutSimulation {
+                guest,
+                searched,
+                mapping: &mapping,
+                request,
+                progress: resolved.progress,
+            };
+            simulation.run()
         })
     }
 }

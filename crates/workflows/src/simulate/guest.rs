@@ -197,6 +197,11 @@ impl RepeatedGuest<'_> {
         }
     }
 
+    /// Returns true for the number of CPUs that was recorded.
+    pub(super) fn is_recorded(&self, cpus: u16) -> bool {
+        cpus == self.settings.cpus
+    }
+
     /// Returns the simulated time of a window.
     pub(super) fn length(&self, request: &SimulationRequest) -> Duration {
         let length = request.length.or(self.settings.length);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use relayout_advice::{MappedObjects, TypeMapping};
+use relayout_advice::MappedObjects;
 use relayout_layout::abi::{StructLayout, StructShape};
 use relayout_messages::UserError;
 use relayout_record::RequestedMove;
@@ -10,22 +10,16 @@ use relayout_search::OffsetMapping;
 
 const LINE_BYTES: u64 = 64;
 
-/// Returns the moves that make `new` of the layout `current`, for all objects that a guest finds. What is behind an object
-/// then lies in lines of its own.
+/// Returns the moves that make `new` of the layout `current` in objects. What is behind an object then lies in lines of its own.
 ///
 /// # Errors
-/// A guest finds none of the objects, the layout moves nothing, or it is longer and the objects are no whole lines.
+/// The layout moves nothing, or it is longer and the objects are no whole lines.
 pub fn layout_moves(
     shape: &StructShape,
     current: &StructLayout,
     new: &StructLayout,
-    mapping: &TypeMapping,
+    objects: &[&MappedObjects],
 ) -> Result<Vec<RequestedMove>, UserError> {
-    if mapping.mapped.is_empty() {
-        return Err(UserError::input(
-            "its members cannot be said to lie elsewhere: no object is a variable, or in a slab cache of its own",
-        ));
-    }
     let stretches = OffsetMapping::new(shape, current, new).moved_stretches();
     if stretches.is_empty() {
         return Err(UserError::input("the layout moves no byte"));
@@ -59,7 +53,10 @@ pub fn layout_moves(
         });
         moves.collect::<Vec<_>>()
     };
-    Ok(mapping.mapped.iter().flat_map(moves_of).collect())
+    Ok(objects
+        .iter()
+        .flat_map(|objects| moves_of(objects))
+        .collect())
 }
 
 /// Splits bytes that move to `to` where their new offsets reach `end`.

@@ -5,6 +5,21 @@ const LEFT_OUT: f64 = 0.1;
 /// Ratios that differ by less are the same.
 const SAME_WITHIN: f64 = 0.005;
 
+/// Operations a second of two windows; `None` for an empty one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatePair {
+    /// With today's layout.
+    pub today: Option<f64>,
+    /// With the other one.
+    pub then: Option<f64>,
+}
+
+impl RatePair {
+    fn ratio(self) -> Option<f64> {
+        Some(self.then? / self.today.filter(|rate| *rate > 0.0)?)
+    }
+}
+
 /// Ratio of two simulated rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrawnRatio {
@@ -40,14 +55,11 @@ impl RatioVerdict {
 }
 
 impl DrawnRatio {
-    /// Makes the ratio from operations a second today and then: with the expected rules, and with each draw.
-    pub fn new(expected: (Option<f64>, Option<f64>), drawn: &[(Option<f64>, Option<f64>)]) -> Self {
-        let ratio = |(today, then): (Option<f64>, Option<f64>)| {
-            Some(then? / today.filter(|rate| *rate > 0.0)?)
-        };
+    /// Makes the ratio from the rates with the expected rules, and with each draw.
+    pub fn new(expected: RatePair, drawn: &[RatePair]) -> Self {
         Self {
-            expected: ratio(expected),
-            drawn: drawn.iter().filter_map(|pair| ratio(*pair)).collect(),
+            expected: expected.ratio(),
+            drawn: drawn.iter().filter_map(|pair| pair.ratio()).collect(),
         }
     }
 
@@ -104,14 +116,11 @@ mod tests {
 
     #[test]
     fn empty_windows_have_no_ratio() {
-        let ratio = DrawnRatio::new(
-            (Some(2.0), Some(3.0)),
-            &[(Some(0.0), Some(1.0)), (None, Some(1.0))],
-        );
+        let pair = |today, then| RatePair { today, then };
+        let empty = [pair(Some(0.0), Some(1.0)), pair(None, Some(1.0))];
+        let ratio = DrawnRatio::new(pair(Some(2.0), Some(3.0)), &empty);
         assert_eq!(ratio.expected, Some(1.5));
-        assert_eq!(
-            (ratio.interval(), ratio.verdict()),
-            (None, RatioVerdict::Unclear)
-        );
+        assert_eq!(ratio.interval(), None);
+        assert_eq!(ratio.verdict(), RatioVerdict::Unclear);
     }
 }

@@ -120,7 +120,7 @@ impl<'r> MovedTypes<'r> {
                     let name = requested.objects.cache.as_deref();
                     types.push(MovedType {
                         layout: whole_layout(&mut lookup, requested)?,
-                        variable: name.and_then(|name| lookup.symbol(name).ok()),
+                        variable: name.and_then(|name| find_variable(&mut lookup, name)),
                         first_move: requested.clone(),
                     });
                     types.len() - 1
@@ -152,6 +152,14 @@ impl<'r> MovedTypes<'r> {
             let why = format!("objects of its kernel are not as they should be: {error:?}");
             Error::Simulation(why)
         })
+    }
+}
+
+/// Returns the address of a variable by its name, or of an object that is named by its address: `0xffff888004a2c000`.
+fn find_variable(lookup: &mut KernelLookup<'_, '_>, name: &str) -> Option<u64> {
+    match name.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => lookup.symbol(name).ok(),
     }
 }
 

@@ -22,7 +22,8 @@ pub struct RequestedMove {
     offset: Option<u32>,
 }
 
-/// Objects of a type: `dentry`, or `filp:file` for those of a cache.
+/// Objects of a type: `dentry`, `filp:file` for those of a cache, `osq_node:optimistic_spin_node` for a variable,
+/// `0xffff888004a2c000:mem_cgroup` for the one at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NamedObjects {
     pub cache: Option<String>,
@@ -99,8 +100,8 @@ impl fmt::Display for RequestedMove {
 }
 
 impl RequestedMove {
-    /// Moves bytes in all objects of a type: those of a slab cache, or of the variable of this name. A new offset behind the
-    /// type's size lies in lines that each object has for itself.
+    /// Moves bytes in all objects of a type: those of a slab cache, of the variable of this name, or at an address (`0x...`). A
+    /// new offset behind the type's size lies in lines that each object has for itself.
     ///
     /// ```
     /// use relayout_record::RequestedMove;

@@ -1,5 +1,7 @@
 //! What a layout brings in simulated time.
 
+use std::time::Duration;
+
 use relayout_profile::SimulatedMachineName;
 use relayout_workflows::simulate::{MostWaited, SimulatedChange, SimulatedPoint, SimulatedWindow};
 use schemars::JsonSchema;
@@ -24,8 +26,6 @@ pub struct SimulatedChangeDocument {
     pub(crate) rules: Vec<RuleValue>,
     /// Simulated time of each window in nanoseconds.
     pub window_ns: u64,
-    /// Part of the type's recorded transfers on objects that stayed as they are, in percent.
-    pub unmapped_percent: f64,
     /// By the number of CPUs.
     pub points: Vec<SimulatedPointDocument>,
 }
@@ -43,6 +43,10 @@ pub struct SimulatedPointDocument {
     pub high: Option<f64>,
     /// Number of draws.
     pub draws: usize,
+    /// Part of the type's recorded transfers on objects that stayed as they are, in percent.
+    pub unmapped_percent: f64,
+    /// True if CPUs wait for locks, and the window is too short to tell the rate that they settle at.
+    pub too_short: bool,
     /// What the draws agree on: `better`, `worse`, `same` or `unclear`.
     pub verdict: String,
     /// With today's layout.
@@ -81,18 +85,15 @@ impl SimulatedChangeDocument {
             machine_words: simulated_machine_words(&change.machine),
             rules: rules.iter().cloned().map(RuleValue::from).collect(),
             window_ns: change.length.as_nanos() as u64,
-            unmapped_percent: 100.0 * change.unmapped_share,
-            points: change
-                .points
-                .iter()
-                .map(SimulatedPointDocument::from)
+            points: { change.points.iter() }
+                .map(|point| SimulatedPointDocument::new(point, change.length))
                 .collect(),
         }
     }
 }
 
-impl From<&SimulatedPoint> for SimulatedPointDocument {
-    fn from(point: &SimulatedPoint) -> Self {
+impl SimulatedPointDocument {
+    fn new(point: &SimulatedPoint, length: Duration) -> Self {
         let (low, high) = point.ratio.interval().unzip();
         Self {
             cpus: point.cpus,
@@ -100,7 +101,9 @@ impl From<&SimulatedPoint> for SimulatedPointDocument {
             low,
             high,
             draws: point.ratio.drawn.len(),
-            verdict: point.ratio.verdict().word().to_owned(),
+            unmapped_percent: 100.0 * point.unmapped_share,
+            too_short: point.is_too_short(length),
+            verdict: point.verdict(length).word().to_owned(),
             today: SimulatedWindowDocument::from(&point.today),
             then: SimulatedWindowDocument::from(&point.then),
         }

@@ -94,17 +94,22 @@ fn sentences(change: &SimulatedChangeDocument) -> Vec<String> {
             counted(draws as u64, "draw")
         ),
     }];
-    if change.points.iter().any(|point| point.verdict == "unclear") && draws > 0 {
+    if change.points.iter().any(|point| point.too_short) {
+        sentences.push(
+            "CPUs spin or sleep for locks: such windows tell a rate from 20 ms on (--simulate=20ms).".to_owned(),
+        );
+    } else if change.points.iter().any(|point| point.verdict == "unclear") && draws > 0 {
         sentences.push(
             "Unclear: the draws disagree. `relayout verify kernel` builds and compares both."
                 .to_owned(),
         );
     }
-    if change.unmapped_percent >= UNMAPPED_MIN {
-        sentences.push(format!(
-            "Objects with {:.0}% of the type's transfers stay as they are: the guest does not find them by a slab cache or variable.",
-            change.unmapped_percent
-        ));
-    }
+    let unmapped = { change.points.iter() }.filter(|point| point.unmapped_percent >= UNMAPPED_MIN);
+    sentences.extend(unmapped.map(|point| {
+        format!(
+            "With {} CPUs, objects with {:.0}% of the type's transfers stay as they are: the guest does not find them.",
+            point.cpus, point.unmapped_percent
+        )
+    }));
     sentences
 }
