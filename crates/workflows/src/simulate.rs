@@ -39,6 +39,8 @@ pub struct SimulationRequest {
 /// A window in simulated time.
 #[derive(Clone, Debug)]
 pub struct SimulatedWindow {
+    /// Its simulated time.
+    pub length: Duration,
     /// Operations in a second; `None` if the window is empty.
     pub operations_per_second: Option<f64>,
     /// Time of all CPUs.
@@ -68,6 +70,7 @@ impl SimulatedWindow {
             .map(|(line, named)| (line.wait_ps, line_name(named)));
         let most = locks.chain(lines).max_by_key(|(wait_ps, _)| *wait_ps);
         Self {
+            length: Duration::from_nanos(rates.window.length_ps / 1000),
             operations_per_second: rates.window.operations_per_second(),
             times,
             most_waited: most
@@ -111,16 +114,17 @@ const LOCKED_SHARE_MIN: f64 = 0.05;
 const LOCKED_LENGTH_MIN: Duration = Duration::from_millis(20);
 
 impl SimulatedPoint {
-    /// Returns true if CPUs wait for locks, and a window of `length` is too short to tell the rate that they settle at.
-    pub fn is_too_short(&self, length: Duration) -> bool {
+    /// Returns true if CPUs wait for locks, and the window is too short to tell the rate that they settle at.
+    pub fn is_too_short(&self) -> bool {
         let times = &self.today.times;
         let waiting = times.pause_ps.saturating_add(times.idle_ps) as f64;
-        waiting >= LOCKED_SHARE_MIN * times.total_ps() as f64 && length < LOCKED_LENGTH_MIN
+        waiting >= LOCKED_SHARE_MIN * times.total_ps() as f64
+            && self.today.length < LOCKED_LENGTH_MIN
     }
 
-    /// Returns what the draws of the rules agree on, in windows of `length`.
-    pub fn verdict(&self, length: Duration) -> RatioVerdict {
-        match self.is_too_short(length) {
+    /// Returns what the draws of the rules agree on.
+    pub fn verdict(&self) -> RatioVerdict {
+        match self.is_too_short() {
             true => RatioVerdict::Unclear,
             false => self.ratio.verdict(),
         }
@@ -132,8 +136,6 @@ impl SimulatedPoint {
 pub struct SimulatedChange {
     /// Machine.
     pub machine: SimulatedMachineName,
-    /// Simulated time of each window.
-    pub length: Duration,
     /// By the number of CPUs.
     pub points: Vec<SimulatedPoint>,
 }
@@ -179,7 +181,6 @@ impl LayoutSimulation<'_, '_, '_> {
         let points = counts.map(|cpus| self.simulate_point(cpus, current, new));
         Ok(SimulatedChange {
             machine: self.guest.machine_name()?,
-            length: self.guest.length(self.request),
             points: points.collect::<Result<_, _>>()?,
         })
     }

@@ -1,7 +1,5 @@
 //! What a layout brings in simulated time.
 
-use std::time::Duration;
-
 use relayout_profile::SimulatedMachineName;
 use relayout_workflows::simulate::{MostWaited, SimulatedChange, SimulatedPoint, SimulatedWindow};
 use schemars::JsonSchema;
@@ -24,8 +22,6 @@ pub struct SimulatedChangeDocument {
     pub machine_words: String,
     /// Rules with another value than the expected one.
     pub(crate) rules: Vec<RuleValue>,
-    /// Simulated time of each window in nanoseconds.
-    pub window_ns: u64,
     /// By the number of CPUs.
     pub points: Vec<SimulatedPointDocument>,
 }
@@ -58,6 +54,8 @@ pub struct SimulatedPointDocument {
 /// A window with the expected rules.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedWindowDocument {
+    /// Simulated time of the window in nanoseconds.
+    pub window_ns: u64,
     /// Operations a second; null if the window is empty.
     pub operations_per_second: Option<f64>,
     /// What CPUs did.
@@ -84,16 +82,15 @@ impl SimulatedChangeDocument {
             machine: key.clone(),
             machine_words: simulated_machine_words(&change.machine),
             rules: rules.iter().cloned().map(RuleValue::from).collect(),
-            window_ns: change.length.as_nanos() as u64,
             points: { change.points.iter() }
-                .map(|point| SimulatedPointDocument::new(point, change.length))
+                .map(SimulatedPointDocument::from)
                 .collect(),
         }
     }
 }
 
-impl SimulatedPointDocument {
-    fn new(point: &SimulatedPoint, length: Duration) -> Self {
+impl From<&SimulatedPoint> for SimulatedPointDocument {
+    fn from(point: &SimulatedPoint) -> Self {
         let (low, high) = point.ratio.interval().unzip();
         Self {
             cpus: point.cpus,
@@ -102,8 +99,8 @@ impl SimulatedPointDocument {
             high,
             draws: point.ratio.drawn.len(),
             unmapped_percent: 100.0 * point.unmapped_share,
-            too_short: point.is_too_short(length),
-            verdict: point.verdict(length).word().to_owned(),
+            too_short: point.is_too_short(),
+            verdict: point.verdict().word().to_owned(),
             today: SimulatedWindowDocument::from(&point.today),
             then: SimulatedWindowDocument::from(&point.then),
         }
@@ -117,6 +114,7 @@ impl From<&SimulatedWindow> for SimulatedWindowDocument {
             percent: 100.0 * share,
         };
         Self {
+            window_ns: window.length.as_nanos() as u64,
             operations_per_second: window.operations_per_second,
             time: TimeShares::from(window.times),
             most_waited: window.most_waited.as_ref().map(waited),

@@ -20,11 +20,12 @@ const UNMAPPED_MIN: f64 = 1.0;
 
 /// Appends what a layout brings: the ratio first, then rates and what CPUs stand still for.
 pub(super) fn push_simulated_change(text: &mut String, change: &SimulatedChangeDocument) {
+    let window_ns = { change.points.first() }.map_or(0, |point| point.today.window_ns);
     let heading = format!(
-        "Operations a second with {}, over today's; {}; windows of {} ms. Nothing of it is measured.",
+        "Operations a second with {}, over today's; {}; windows of {:.2} ms. Nothing of it is measured.",
         change.layout,
         change.machine_words,
-        change.window_ns as f64 / 1e6,
+        window_ns as f64 / 1e6,
     );
     let _ = writeln!(text, "{}", wrap_text(&heading, 0));
     for head in HEADS {
