@@ -215,22 +215,22 @@ impl LayoutSimulation<'_, '_, '_> {
         cpus: u16,
         moves: &[RequestedMove],
     ) -> Result<SimulatedWindow, UserError> {
-        let length = self.guest.length(self.request);
-        let executed = self.guest.execute(cpus, length, moves, &[])?;
+        let executed = self.guest.execute(cpus, self.request.length, moves, &[])?;
         let names = name_rates(&executed.profile, &executed.rates, &SilentProgress)?;
         Ok(SimulatedWindow::new(&executed.rates, &names))
     }
 
     /// Returns the operations a second today and then, with each draw of the rules.
     fn draw_rates(&self, cpus: u16, moves: &[RequestedMove]) -> Result<Vec<RatePair>, UserError> {
-        let length = self.guest.length(self.request);
         let count = self.request.draws;
         let draws = RuleDraws::new(count, &self.guest.set_rules());
         let pairs = (1..).zip(draws.rules()).map(|(number, rules)| {
             let step = format!("simulating {cpus} CPUs: draw {number} of {count}");
             self.progress.step(&step);
             let rate = |moves: &[RequestedMove]| {
-                let executed = self.guest.execute(cpus, length, moves, rules)?;
+                let executed = self
+                    .guest
+                    .execute(cpus, self.request.length, moves, rules)?;
                 Ok::<_, UserError>(executed.rates.window.operations_per_second())
             };
             Ok(RatePair {

@@ -21,6 +21,8 @@ use super::SimulationRequest;
 const WARM_UP: Duration = Duration::from_micros(300);
 /// Longest window of a guest that finishes its work.
 const LENGTH_MAX: Duration = Duration::from_secs(100);
+/// Window of a recording that does not say its own.
+const LENGTH_DEFAULT: Duration = Duration::from_millis(1);
 /// Ordered accesses have no use.
 const NO_BURSTS: Option<u64> = Some(0);
 
@@ -45,6 +47,14 @@ struct RecordedSettings {
     seed: u64,
     /// Length of the window.
     length: Option<Duration>,
+}
+
+/// Simulated time of a window and before it, and the work in it.
+struct WindowExtent {
+    warm_up: Duration,
+    length: Duration,
+    /// Operations of each thread; none for work without an end.
+    iterations: Option<u64>,
 }
 
 /// A guest as it was recorded, which executes again.
@@ -202,10 +212,21 @@ impl RepeatedGuest<'_> {
         cpus == self.settings.cpus
     }
 
-    /// Returns the simulated time of a window.
-    pub(super) fn length(&self, request: &SimulationRequest) -> Duration {
-        let length = request.length.or(self.settings.length);
-        length.unwrap_or(Duration::from_millis(1))
+    /// Returns how long a guest executes, and what each thread of it does: as recorded, or for a given time, in which the work
+    /// has no end.
+    fn extent(&self, given: Option<Duration>) -> WindowExtent {
+        match (given, self.settings.iterations) {
+            (None, Some(iterations)) => WindowExtent {
+                warm_up: Duration::ZERO,
+                length: LENGTH_MAX,
+                iterations: Some(iterations),
+            },
+            (given, _) => WindowExtent {
+                warm_up: WARM_UP,
+                length: given.or(self.settings.length).unwrap_or(LENGTH_DEFAULT),
+                iterations: None,
+            },
+        }
     }
 
     /// Returns the rules that the recording, or the file of the machine, gives another value than the expected one.
@@ -221,11 +242,11 @@ impl RepeatedGuest<'_> {
         Ok(settings.machine_name())
     }
 
-    /// Executes a window with `cpus` CPUs, moved members and rules.
+    /// Executes a window with `cpus` CPUs, of the given length or as recorded, with moved members and rules.
     pub(super) fn execute(
         &self,
         cpus: u16,
-        length: Duration,
+        length: Option<Duration>,
         moves: &[RequestedMove],
         rules: &[(MachineRule, f64)],
     ) -> Result<ExecutedWindow, UserError> {
@@ -234,11 +255,9 @@ impl RepeatedGuest<'_> {
             machine.description.rules.set(rule, value);
         }
         let mut simulation = SimulationSettings::new(machine, &self.placement, cpus)?;
-        let has_end = self.settings.iterations.is_some();
-        (simulation.warm_up, simulation.length) = match has_end {
-            true => (Duration::ZERO, LENGTH_MAX),
-            false => (WARM_UP, length),
-        };
+        let extent = self.extent(length);
+        simulation.warm_up = extent.warm_up;
+        simulation.length = extent.length;
         simulation.moves = moves.to_vec();
         // A thread for each CPU stays one for each.
         let threads = match self.settings.threads == u32::from(self.settings.cpus) {
@@ -251,7 +270,7 @@ impl RepeatedGuest<'_> {
             modules: Vec::new(),
             module_folder: ModuleFolder::default(),
             threads,
-            iterations: self.settings.iterations,
+            iterations: extent.iterations,
             cpus,
             seed: self.settings.seed,
             yield_every: 0,

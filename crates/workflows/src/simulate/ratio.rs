@@ -63,13 +63,16 @@ impl DrawnRatio {
         }
     }
 
-    /// Returns the bounds that leave out a tenth of the draws, half of it at each end; `None` without draws.
+    /// Returns the bounds that leave out a tenth of the draws, half of it at each end, and hold the ratio with the expected
+    /// rules; `None` without draws.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let mut ordered = self.drawn.clone();
         ordered.sort_by(f64::total_cmp);
         let out = (ordered.len() as f64 * LEFT_OUT / 2.0).round() as usize;
         let kept = ordered.get(out..ordered.len().checked_sub(out)?)?;
-        Some((*kept.first()?, *kept.last()?))
+        let (low, high) = (*kept.first()?, *kept.last()?);
+        let expected = self.expected?;
+        Some((low.min(expected), high.max(expected)))
     }
 
     /// Returns what the draws agree on.
@@ -95,7 +98,7 @@ mod tests {
 
     fn check(drawn: &[f64], interval: (f64, f64), verdict: RatioVerdict) {
         let ratio = DrawnRatio {
-            expected: Some(1.0),
+            expected: drawn.first().copied(),
             drawn: drawn.to_vec(),
         };
         assert_eq!(ratio.interval(), Some(interval));
@@ -112,6 +115,16 @@ mod tests {
         let mut twenty = vec![1.1; 18];
         twenty.extend([0.5, 3.0]);
         check(&twenty, (1.1, 1.1), RatioVerdict::Better);
+    }
+
+    #[test]
+    fn the_expected_rules_are_never_outside_of_the_interval() {
+        let ratio = DrawnRatio {
+            expected: Some(0.9),
+            drawn: vec![1.1, 1.2],
+        };
+        assert_eq!(ratio.interval(), Some((0.9, 1.2)));
+        assert_eq!(ratio.verdict(), RatioVerdict::Unclear);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct SimulatedPointDocument {
     pub cpus: u16,
     /// Operations a second with the layout over those of today; null if a window is empty.
     pub ratio: Option<f64>,
-    /// Lower bound of nine tenths of the draws of the machine's rules; null without draws.
+    /// Lower bound of `ratio` and of nine tenths of the draws of the machine's rules; null without draws.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,

@@ -91,7 +91,7 @@ fn sentences(change: &SimulatedChangeDocument) -> Vec<String> {
             "Without draws of the machine's rules, no ratio has an interval (--draws N).".to_owned()
         }
         _ => format!(
-            "The interval is that of nine tenths of {} of the rules that nobody measured.",
+            "The interval holds the ratio with the expected rules, and nine tenths of {} of those that nobody measured.",
             counted(draws as u64, "draw")
         ),
     }];
