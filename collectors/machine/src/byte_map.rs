@@ -32,6 +32,10 @@ const PAGE_BYTES: u64 = 4096;
 const OWN_LINES: u64 = 1 << 62;
 /// Most bytes of these lines.
 const OWN_BYTES_MAX: u64 = 1 << 61;
+/// First address of the lines that cost nothing, behind those: a byte there has the low bits of the address at which it lies.
+const FREE_LINES: u64 = OWN_LINES + OWN_BYTES_MAX;
+/// Bits of an address by which the bytes of memory and of own lines are told apart.
+const ADDRESS_BITS: u32 = 48;
 /// Lines that a processor may fetch together.
 const PAIR_BYTES: u64 = 2 * LINE_BYTES;
 /// Most pages with moved objects: 16 GiB.
@@ -95,10 +99,23 @@ impl MovedArea {
             return address;
         }
         let position = u64::from(layout.position(offset as u32));
-        match position.checked_sub(bytes) {
+        let said = match position.checked_sub(bytes) {
             None => address - offset + position,
             Some(in_own) => self.own_lines + number * self.own_stride + in_own,
+        };
+        match layout.is_free(offset as u32) {
+            true => FREE_LINES | said & ((1 << ADDRESS_BITS) - 1),
+            false => said,
         }
+    }
+}
+
+impl LineNumber {
+    /// Returns true for a line that moves from CPU to CPU in no time.
+    #[inline]
+    pub(crate) fn is_free(self) -> bool {
+        let lines = FREE_LINES / LINE_BYTES;
+        (lines..lines + (1 << ADDRESS_BITS) / LINE_BYTES).contains(&self.0)
     }
 }
 
@@ -143,7 +160,7 @@ impl ByteMap {
                 let end = objects.end().filter(|&end| {
                     objects.count > 0
                         && objects.stride >= layout.bytes().into()
-                        && (end <= OWN_LINES || objects.first >= OWN_LINES + OWN_BYTES_MAX)
+                        && (end <= OWN_LINES || objects.first >= FREE_LINES + (1 << ADDRESS_BITS))
                 });
                 map.areas.push(MovedArea {
                     objects,
@@ -216,7 +233,9 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    use super::{ByteMap, ByteMapError, MovedLayout, MovedObjects, OWN_LINES};
+    use super::{
+        ByteMap, ByteMapError, FREE_LINES, LineNumber, MovedLayout, MovedObjects, OWN_LINES,
+    };
 
     const BASE: u64 = 0xffff_8880_0000_1000;
 
@@ -232,6 +251,26 @@ mod tests {
         let mut layout = MovedLayout::new(bytes).unwrap();
         layout.move_bytes(8..16, layout.next_own_line()).unwrap();
         layout
+    }
+
+    #[test]
+    fn free_bytes_have_lines_of_their_own() {
+        let mut layout = own_line_at_8(64);
+        layout.free_bytes(8..32).unwrap();
+        let map = ByteMap::new(vec![(layout, vec![objects(BASE, 64, 2)])]).unwrap();
+        let lines: Vec<u64> = [0, 8, 16, 31, 32, 80]
+            .map(|offset| map.line_of(BASE + offset).0)
+            .into();
+        assert_eq!(map.line_of(BASE + 8), LineNumber(FREE_LINES / 64));
+        assert_eq!(lines[2], lines[3]);
+        assert_eq!((lines[0], lines[4]), (BASE / 64, BASE / 64));
+        assert_ne!(lines[2], lines[5]);
+        for (line, is_free) in lines
+            .into_iter()
+            .zip([false, true, true, true, false, true])
+        {
+            assert_eq!(LineNumber(line).is_free(), is_free);
+        }
     }
 
     #[test]

@@ -23,6 +23,8 @@ const BYTES_MAX: u32 = 1 << 16;
 pub struct MovedLayout {
     /// Position of each byte. No two are the same.
     positions: Vec<u32>,
+    /// Bytes whose lines cost nothing.
+    free: Vec<Range<u32>>,
 }
 
 impl MovedLayout {
@@ -36,6 +38,7 @@ impl MovedLayout {
         }
         Ok(Self {
             positions: (0..bytes).collect(),
+            free: Vec::new(),
         })
     }
 
@@ -83,6 +86,27 @@ impl MovedLayout {
             self.positions[offset as usize] = target;
         }
         Ok(())
+    }
+
+    /// Takes bytes for being on lines that cost nothing, wherever they lie.
+    ///
+    /// # Errors
+    /// A byte is outside of the object.
+    pub fn free_bytes(&mut self, bytes: Range<u32>) -> Result<(), ByteMapError> {
+        self.require_inside(&bytes)?;
+        self.free.push(bytes);
+        Ok(())
+    }
+
+    /// Returns true if the byte at an offset in the object is on a line that costs nothing.
+    #[inline]
+    pub fn is_free(&self, offset: u32) -> bool {
+        self.free.iter().any(|bytes| bytes.contains(&offset))
+    }
+
+    /// Returns the bytes whose lines cost nothing.
+    pub(super) fn free_runs(&self) -> &[Range<u32>] {
+        &self.free
     }
 
     fn require_inside(&self, bytes: &Range<u32>) -> Result<(), ByteMapError> {

@@ -4,11 +4,12 @@
 //! layout 192
 //! move 88 8 128
 //! move 128 8 88
+//! free 0 8
 //! objects 0xffff888003000000 192 21
 //! ```
 //!
-//! `layout` has the bytes of an object, `move` an offset, a number of bytes and the position of the first, `objects` the
-//! address of the first one, their distance and number.
+//! `layout` has the bytes of an object, `move` an offset, a number of bytes and the position of the first, `free` an offset
+//! and a number of bytes, `objects` the address of the first one, their distance and number.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -23,6 +24,7 @@ const TEXT_MAX: usize = 1 << 25;
 struct MovedLayoutText {
     bytes: u32,
     moves: Vec<(Range<u32>, u32)>,
+    free: Vec<Range<u32>>,
     objects: Vec<MovedObjects>,
 }
 
@@ -42,6 +44,7 @@ impl ByteMap {
                 ("layout", &[bytes]) => layouts.push(MovedLayoutText {
                     bytes: u32::try_from(bytes).ok()?,
                     moves: Vec::new(),
+                    free: Vec::new(),
                     objects: Vec::new(),
                 }),
                 ("move", &[from, bytes, to]) => {
@@ -49,6 +52,11 @@ impl ByteMap {
                     let (from, bytes, to) = (from.ok()?, bytes.ok()?, to.ok()?);
                     let moved = from..from.checked_add(bytes)?;
                     layouts.last_mut()?.moves.push((moved, to));
+                }
+                ("free", &[from, bytes]) => {
+                    let (from, bytes) = (u32::try_from(from).ok()?, u32::try_from(bytes).ok()?);
+                    let free = from..from.checked_add(bytes)?;
+                    layouts.last_mut()?.free.push(free);
                 }
                 ("objects", &[first, stride, count]) => {
                     layouts.last_mut()?.objects.push(MovedObjects {
@@ -61,7 +69,10 @@ impl ByteMap {
             }
         }
         let layouts = layouts.into_iter().map(|layout| {
-            let moved = MovedLayout::new(layout.bytes)?.with_runs(&layout.moves)?;
+            let mut moved = MovedLayout::new(layout.bytes)?.with_runs(&layout.moves)?;
+            for bytes in layout.free {
+                moved.free_bytes(bytes)?;
+            }
             Ok((moved, layout.objects))
         });
         Self::new(layouts.collect::<Result<_, super::ByteMapError>>().ok()?).ok()
@@ -83,6 +94,9 @@ impl fmt::Display for ByteMap {
                 let bytes = run.end - run.start;
                 writeln!(f, "move {} {bytes} {position}", run.start)?;
             }
+            for bytes in layout.free_runs() {
+                writeln!(f, "free {} {}", bytes.start, bytes.end - bytes.start)?;
+            }
             for area in self.areas.iter().filter(|area| area.layout == index) {
                 let MovedObjects {
                     first,
@@ -102,7 +116,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_damaged() {
-        let good = "layout 16\nmove 0 8 8\nmove 8 8 0\nobjects 0x10000 16 3\n";
+        let good = "layout 16\nmove 0 8 8\nmove 8 8 0\nfree 0 4\nobjects 0x10000 16 3\n";
         assert!(ByteMap::parse(good).is_some());
         assert_eq!(ByteMap::parse(""), Some(ByteMap::default()));
         for bad in [
@@ -116,6 +130,8 @@ mod tests {
             "layout 16\nmove 12 8 100",
             "layout 16\nmove 0 8 99999999",
             "layout 16\nmove 4294967295 8 0",
+            "layout 16\nfree 12 8",
+            "layout 16\nfree 4294967295 8",
             "layout 16\nobjects 0x10000 8 3",
             "layout 16\nobjects 0x10000 16 3\nobjects 0x10010 16 1",
             "door 1",

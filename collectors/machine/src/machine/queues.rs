@@ -111,17 +111,20 @@ impl SimulatedMachine {
         let whole_ps = self.amounts.transfer_ps[transfer.distance as usize];
         let random = &mut self.cpus[usize::from(request.cpu)].random;
         let drawn_ps = random.around(whole_ps, self.amounts.transfer_jitter);
-        let move_ps = fraction_of(drawn_ps, transfer.part);
+        let move_ps = match shared.number.is_free() {
+            true => 0,
+            false => fraction_of(drawn_ps, transfer.part),
+        };
         let is_kept =
             transfer.distance == CpuDistance::OtherSocket && shared.copies.owner().is_some();
-        let leaves_at = match is_kept {
+        let leaves_at = match is_kept && move_ps > 0 {
             true => start.after(self.amounts.far_tenure_ps),
             false => start,
         };
         let arrives_at = leaves_at.after(move_ps);
         shared.free_at = match transfer.keeps_line() {
             true => arrives_at,
-            false => start.after(self.amounts.clean_occupation_ps),
+            false => start.after(self.amounts.clean_occupation_ps.min(move_ps)),
         };
         let lost_until = leaves_at.after(fraction_of(move_ps, self.amounts.hold));
         shared

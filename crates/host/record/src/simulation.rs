@@ -55,6 +55,8 @@ pub struct SimulationSettings {
     pub warm_up: Duration,
     /// Simulated time of the window.
     pub length: Duration,
+    /// Time of the workload's own code after each operation, in which it uses no shared memory.
+    pub user_time: Duration,
     /// Members that are said to lie elsewhere.
     pub moves: Vec<RequestedMove>,
 }
@@ -69,6 +71,11 @@ pub(crate) struct GuestClockAndMap {
 }
 
 impl SimulationSettings {
+    /// Simulated time before the window of a guest whose work has no end.
+    const WARM_UP: Duration = Duration::from_micros(300);
+    /// Longest window of a guest that is to finish its work.
+    const LENGTH_MAX: Duration = Duration::from_secs(100);
+
     /// Places `cpus` CPUs on the machine: `pack`, `spread`, or the numbers of the machine's threads with commas
     /// between.
     ///
@@ -89,10 +96,17 @@ impl SimulationSettings {
         Ok(Self {
             machine,
             placement,
-            warm_up: Duration::from_micros(300),
+            warm_up: Self::WARM_UP,
             length: Duration::from_millis(5),
+            user_time: Duration::ZERO,
             moves: Vec::new(),
         })
+    }
+
+    /// Lets the window hold all of the guest's work.
+    pub fn run_to_the_end(&mut self) {
+        self.warm_up = Duration::ZERO;
+        self.length = Self::LENGTH_MAX;
     }
 
     /// Returns the machine for profiles.
@@ -129,8 +143,12 @@ impl SimulationSettings {
             true => String::new(),
             false => format!(",lines={LINES_FILE}"),
         };
+        let user = match self.user_time.is_zero() {
+            true => String::new(),
+            false => format!(",user={}", self.user_time.as_nanos()),
+        };
         format!(
-            "order=simulated,placement={},warm={},length={}{tsc},direct_map={:x}{lines}",
+            "order=simulated,placement={},warm={},length={}{tsc},direct_map={:x}{user}{lines}",
             self.placement_text("+"),
             self.warm_up.as_nanos(),
             self.length.as_nanos(),

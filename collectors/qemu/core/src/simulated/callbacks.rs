@@ -102,8 +102,14 @@ pub extern "C" fn on_event(vcpu: c_uint, _data: *mut c_void) {
 
 /// Called at the marker of a finished operation.
 pub extern "C" fn on_operation(vcpu: c_uint, _data: *mut c_void) {
-    if let Some(seat) = guest().and_then(|guest| guest.seats.get(vcpu as usize)) {
-        seat.operations.fetch_add(1, Relaxed);
+    let Some((guest, seat)) =
+        guest().and_then(|guest| Some((guest, guest.seats.get(vcpu as usize)?)))
+    else {
+        return;
+    };
+    seat.operations.fetch_add(1, Relaxed);
+    if guest.options.user_ps > 0 && guest.has_turn(vcpu as usize) {
+        seat.cell().advance(guest.options.user_ps);
     }
 }
 

@@ -106,6 +106,15 @@ impl CpuCell {
         unsafe { self.0.write_volatile(value) }
     }
 
+    /// Lets time pass for the CPU. The caller is on its thread.
+    pub fn advance(self, time_ps: u64) {
+        // SAFETY: as above.
+        unsafe {
+            self.0
+                .write_volatile(self.0.read_volatile().saturating_add(time_ps))
+        }
+    }
+
     /// Makes the CPU ask never again.
     pub fn release(self) {
         // SAFETY: as above.

@@ -41,6 +41,8 @@ pub struct SimulationOptions {
     pub warm_ps: u64,
     /// Simulated time of the window.
     pub length_ps: u64,
+    /// Time of the workload's own code after each operation.
+    pub user_ps: u64,
     /// Frequency of the guest's time stamp counter; any for a machine without one.
     pub tsc_khz: u64,
     /// Address of physical address 0 in the kernel's direct map, which need not be a part of it.
@@ -58,6 +60,7 @@ impl Default for SimulationOptions {
             costs: InstructionCosts::default(),
             warm_ps: 300_000_000,
             length_ps: 1_000_000_000,
+            user_ps: 0,
             tsc_khz: TSC_KHZ,
             direct_map: 0,
             lines: None,
@@ -85,6 +88,7 @@ impl SimulationOptions {
             "placement" => self.placement = parse_placement(value)?,
             "warm" => self.warm_ps = picoseconds()?,
             "length" => self.length_ps = picoseconds()?,
+            "user" => self.user_ps = picoseconds()?,
             "instruction" => self.costs.any = picoseconds()?,
             "locked" => self.costs.locked = picoseconds()?,
             "pause" => self.costs.pause = picoseconds()?,

@@ -337,6 +337,13 @@ fn profile_meta(
     }
 }
 
+/// Returns the workload's own time after each operation, where it has any.
+fn user_time_setting(recording: &KernelRecording) -> Option<RecordingSetting> {
+    let user_time = recording.simulation.as_ref()?.user_time;
+    (!user_time.is_zero())
+        .then(|| RecordingSetting::new("user-time", format!("{} ns", user_time.as_nanos())))
+}
+
 /// Returns what decided the order of accesses.
 fn order_setting(recording: &KernelRecording) -> RecordingSetting {
     match &recording.simulation {
@@ -354,7 +361,7 @@ fn recorded_settings(recording: &KernelRecording, machine: GuestMachine) -> Vec<
     let bursts = recording
         .bursts
         .map_or_else(|| "default".into(), |n| n.to_string());
-    vec![
+    let mut settings = vec![
         RecordingSetting::new("cpus", recording.cpus.to_string()),
         RecordingSetting::new("threads", recording.threads.to_string()),
         RecordingSetting::new("iterations", iterations),
@@ -371,5 +378,7 @@ fn recorded_settings(recording: &KernelRecording, machine: GuestMachine) -> Vec<
             "time-limit",
             format!("{} s", recording.time_limit.as_secs()),
         ),
-    ]
+    ];
+    settings.extend(user_time_setting(recording));
+    settings
 }

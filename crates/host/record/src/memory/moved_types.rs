@@ -119,7 +119,7 @@ impl<'r> MovedTypes<'r> {
                 None => {
                     let name = requested.objects.cache.as_deref();
                     types.push(MovedType {
-                        layout: whole_layout(&mut lookup, requested)?,
+                        layout: requested.whole_layout(&mut lookup)?,
                         variable: name.and_then(|name| find_variable(&mut lookup, name)),
                         first_move: requested.clone(),
                     });
@@ -161,21 +161,6 @@ fn find_variable(lookup: &mut KernelLookup<'_, '_>, name: &str) -> Option<u64> {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => lookup.symbol(name).ok(),
     }
-}
-
-fn whole_layout(
-    lookup: &mut KernelLookup<'_, '_>,
-    requested: &RequestedMove,
-) -> Result<MovedLayout, Error> {
-    let name = &requested.objects.type_name;
-    let bytes = lookup.type_bytes(name).map_err(|missing| {
-        requested.refused(format!(
-            "the kernel's debug information has no {}",
-            missing.0
-        ))
-    })?;
-    let layout = MovedLayout::new(u32::try_from(bytes).unwrap_or(u32::MAX));
-    layout.map_err(|_| requested.refused(format!("'{name}' has {bytes} bytes")))
 }
 
 /// Returns the objects that a slab has room for.

@@ -12,8 +12,6 @@ use crate::option_groups::SimulatedMachineArgs;
 const DEFAULT_MACHINE_X86: &str = "sapphire-rapids-2s";
 /// The same for guests of arm64.
 const DEFAULT_MACHINE_AARCH64: &str = "graviton4-2s";
-/// Longest window of a guest that is to finish its work.
-const LENGTH_MAX: Duration = Duration::from_secs(100);
 
 /// Options of kernels' guests in simulated time.
 #[derive(Debug, clap::Args)]
@@ -25,10 +23,13 @@ pub struct SimulationArgs {
     #[command(flatten)]
     pub machine: SimulatedMachineArgs,
     /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
-    /// =own-line, TYPE@FROM..TO=own-line for bytes, CACHE:TYPE for those of a slab cache, VARIABLE:TYPE for a
+    /// =own-line, TYPE@FROM..TO=own-line for bytes, =free for lines that cost nothing, CACHE:TYPE for those of a slab cache, VARIABLE:TYPE for a
     /// variable; may be given more than once
     #[arg(long = "move", value_name = "TYPE.MEMBER=OFFSET", requires = "rates")]
     moves: Vec<RequestedMove>,
+    /// Let each CPU execute its own code for so many nanoseconds after each operation, in simulated time
+    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000_000))]
+    user_time: u32,
 }
 
 /// Origin of the order of accesses.
@@ -164,10 +165,9 @@ impl SimulationArgs {
             Err(error) => return Err(error.into()),
         };
         if self.machine.simulate.is_none() && guest.has_end {
-            // All of the work is recorded.
-            settings.length = LENGTH_MAX;
-            settings.warm_up = Duration::ZERO;
+            settings.run_to_the_end();
         }
+        settings.user_time = Duration::from_nanos(self.user_time.into());
         settings.moves.clone_from(&self.moves);
         Ok(RequestedOrder {
             simulation: RefCell::new(Some(settings)),
