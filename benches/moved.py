@@ -5,7 +5,10 @@ For each struct, benches/moved/STRUCT.patch lays it out otherwise. Both kernels 
 the rate from one to the other is set beside that of the first kernel with `--move`, which says that the same members lie where the
 patch puts them. Prints Markdown.
 
-    benches/moved.py --work DIR [--seeds 3] [--source LINUX] [STRUCT...]
+    benches/moved.py --work DIR [--boots 3] [--source LINUX] [STRUCT...]
+
+Each boot finds another state: which CPU has which object, and who comes first. So each kernel is booted several times, the same boot of the
+first one executes with `--move` and without, and medians are compared. How far the boots of one kernel differ stands beside them.
 
 A build takes minutes, and most patches change a header that nearly all files include. Kernels and rates stay in DIR and are not made
 again: give another DIR for another build of relayout.
@@ -69,11 +72,11 @@ def moves_of(name, row, before, after):
         yield f"{objects}@{old}..{old + size}={new if new + size <= lines_end else 'own-line'}"
 
 
-def rate(work, row, kernel, seed, moves=()):
-    """Operations a second in simulated time."""
+def rate(work, row, kernel, boot, moves=()):
+    """Operations a second in simulated time, after the boot of this number."""
     words = ["record", "kernel", "-q", "--rates", "--json", *kernel.words(), "--workload", row.workload]
     words += ["--machine", MACHINE, "--cpus", row.cpus, "--simulate", row.simulate]
-    words += ["--memory", "512M", "--seed", seed, *(word for move in moves for word in ("--move", move))]
+    words += ["--memory", "512M", "--seed", boot, "--append", f"moved.boot={boot}", *(word for move in moves for word in ("--move", move))]
     kept = work / (hashlib.sha256(" ".join(map(str, words)).encode()).hexdigest()[:16] + ".json")
     if not kept.exists():
         kept.write_text(run(words))
@@ -84,15 +87,16 @@ def print_row(options, name):
     row = ROWS[name]
     before, after = build_pair(RELAYOUT, options.work, f"benches/moved/{name}.patch", options.source)
     moves = list(moves_of(name, row, before, after))
-    seeds = range(1, options.seeds + 1)
-    today = [rate(options.work, row, before, seed) for seed in seeds]
-    built = [rate(options.work, row, after, seed) for seed in seeds]
-    moved = [rate(options.work, row, before, seed, moves) for seed in seeds]
-    gains = [statistics.median(then / now for now, then in zip(today, side)) for side in (built, moved)]
-    spread = (max(today) - min(today)) / statistics.median(today)
+    boots = range(1, options.boots + 1)
+    today = [rate(options.work, row, before, boot) for boot in boots]
+    built = [rate(options.work, row, after, boot) for boot in boots]
+    moved = [rate(options.work, row, before, boot, moves) for boot in boots]
+    gain_built = statistics.median(built) / statistics.median(today)
+    gain_moved = statistics.median(then / now for now, then in zip(today, moved))
+    spreads = [(max(side) - min(side)) / statistics.median(side) for side in (today, built)]
     print(
-        f"| {name} | {row.workload}, {row.cpus} | {statistics.median(today) / 1e6:.3f} | {spread:.1%} | {gains[0]:.3f} | {gains[1]:.3f} "
-        f"| {gains[1] / gains[0]:.3f} |",
+        f"| {name} | {row.workload}, {row.cpus} | {statistics.median(today) / 1e6:.3f} | {spreads[0]:.1%}, {spreads[1]:.1%} | {gain_built:.3f} | {gain_moved:.3f} "
+        f"| {gain_moved / gain_built:.3f} |",
         flush=True,
     )
 
@@ -101,11 +105,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("moved"))
     parser.add_argument("--source", type=pathlib.Path, help="the kernel's source [default: the one that `relayout setup` fetched]")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--boots", type=int, default=3)
     parser.add_argument("rows", nargs="*", choices=[[], *ROWS])
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    print("| struct | workload, CPUs | as it is, M/s | from seed to seed | gain, built | gain, `--move` | their ratio |")
+    print("| struct | workload, CPUs | as it is, M/s | from boot to boot, before and after | gain, built | gain, `--move` | their ratio |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for name in options.rows or ROWS:
         print_row(options, name)
