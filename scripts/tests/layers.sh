@@ -23,10 +23,10 @@ relayout-resolve: relayout-layout relayout-messages relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-timed: relayout-machine relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-messages relayout-profile relayout-statistics relayout-timed
-relayout-advice: relayout-check relayout-contend relayout-layout relayout-messages relayout-patch relayout-profile relayout-resolve relayout-search relayout-timed relayout-verify
+relayout-advice: relayout-check relayout-contend relayout-layout relayout-messages relayout-patch relayout-profile relayout-resolve relayout-search relayout-statistics relayout-timed relayout-verify
 relayout-session: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-messages relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-timed relayout-toolchain
 relayout-workflows: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-measure relayout-messages relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-session relayout-statistics relayout-temporary relayout-toolchain relayout-verify
-relayout-report: relayout-advice relayout-check relayout-contend relayout-diff relayout-layout relayout-machine relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-timed relayout-verify relayout-workflows
+relayout-report: relayout-advice relayout-check relayout-contend relayout-diff relayout-layout relayout-machine relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-statistics relayout-timed relayout-verify relayout-workflows
 relayout-files: relayout-layout relayout-messages relayout-temporary
 relayout-measure: relayout-files relayout-messages
 relayout-probe: relayout-files relayout-machine relayout-messages relayout-statistics

@@ -294,6 +294,7 @@ fn verdict_words(verdict: &AdviceVerdict) -> &'static str {
         AdviceVerdict::Uneven => "the best layout saves nothing on a part of the recording",
         AdviceVerdict::Traded => "the best layout trades transfers for upgrades",
         AdviceVerdict::Slower => "the best layout is predicted to be slower",
+        AdviceVerdict::NoFaster => "the best layouts are no faster in simulated time",
         AdviceVerdict::Better => "no layout is worth its edits",
     }
 }

@@ -34,6 +34,7 @@ mod doubts;
 mod experiment;
 mod findings;
 mod forbidden;
+mod freed_lines;
 mod gains;
 mod gathered;
 mod guards;
@@ -56,6 +57,7 @@ mod rust_struct;
 mod scenarios;
 mod search_request;
 mod searched;
+mod simulated_layouts;
 mod stages;
 mod subject;
 mod variables;
@@ -74,6 +76,7 @@ pub use experiment::{
 };
 pub use findings::{rank_findings, recorded_member, recorded_name, recorded_names};
 pub use forbidden::ForbiddenLayout;
+pub use freed_lines::{FindingLines, FreedLine};
 pub use gains::predict_gains;
 pub use gathered::{GatheredType, element_instructions, gather_type};
 pub use guards::{GuardAdvice, GuardableStore, StoreCounts};
@@ -100,6 +103,10 @@ pub use rust_struct::{RustSourceFacts, RustStructRules};
 pub use scenarios::{OtherScenario, ScenarioKind, ScenarioScores, add_workload_scores};
 pub use search_request::SearchRequest;
 pub use searched::{SearchedType, score_layouts};
+pub use simulated_layouts::{
+    LayoutSimulated, LayoutSimulator, MostWaited, SimulatedChange, SimulatedPoint, SimulatedType,
+    SimulatedWindow, simulate_best,
+};
 pub use stages::{gather_types, predict_changes, search_types};
 pub use subject::{AdvisedSubject, LocalDeclaration};
 pub use variables::{ContendedVariable, split_advised_variables};

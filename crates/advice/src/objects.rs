@@ -124,25 +124,33 @@ pub struct ContendedType {
 /// Returns the types and variables with transfers, most transfers first.
 pub(super) fn rank_contended_types(resolved: &ResolvedProfile<'_>) -> Vec<ContendedType> {
     let types = resolved.resolution.types();
-    let mut by_name: BTreeMap<(AdvisedSubject, Option<String>), u64> = BTreeMap::new();
+    let mut by_name: BTreeMap<(AdvisedSubject, Option<String>), (u64, u64)> = BTreeMap::new();
     let is_transfer = |row: &&ConflictRow| row.transfer != CoherenceEvent::Upgrade;
     for row in resolved.profile.conflicts.iter().filter(is_transfer) {
         if let Some(object) = resolved.resolution.object_at(row.run, row.addr) {
-            *by_name
+            by_name
                 .entry(subject_and_obstacle(types, object))
-                .or_default() += row.count;
+                .or_default()
+                .1 += row.count;
         }
     }
-    let mut ranked: Vec<ContendedType> = (by_name.into_iter())
-        .map(|((subject, skip_reason), transfers)| ContendedType {
+    for row in &resolved.profile.waits {
+        let object = resolved.resolution.object_at(row.run, row.addr);
+        let known = object.and_then(|object| by_name.get_mut(&subject_and_obstacle(types, object)));
+        if let Some((wait_ps, _)) = known {
+            *wait_ps = wait_ps.saturating_add(row.wait_ps);
+        }
+    }
+    let mut weighed: Vec<_> = by_name.into_iter().collect();
+    weighed.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+    { weighed.into_iter() }
+        .map(|((subject, skip_reason), (_, transfers))| ContendedType {
             name: subject.name().to_owned(),
             subject,
             transfers,
             skip_reason,
         })
-        .collect();
-    ranked.sort_by_key(|contended| std::cmp::Reverse(contended.transfers));
-    ranked
+        .collect()
 }
 
 /// Returns the subject of an object, and the reason why no change of it can help.

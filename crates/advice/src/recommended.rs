@@ -74,6 +74,10 @@ impl AdvisedType<'_> {
     /// store is an edit as a moved member is.
     pub fn guarded_recommendations(&self) -> Option<(LayoutPool<'_>, Vec<Recommendation>)> {
         let (unguarded, guarded) = (self.unguarded_pool()?, self.better_guarded_pool()?);
+        if unguarded.advice.is_simulated() {
+            // Guards are not executed, so that nothing of them can be held against the others.
+            return None;
+        }
         let limits = self.limits;
         let cost = |pool: LayoutPool<'_>, index: usize| pool.advice.candidates[index].ranked_cost();
         let mut found = guarded.recommendations(limits);

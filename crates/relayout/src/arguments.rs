@@ -165,6 +165,8 @@ pub enum TextForm {
 /// Order of the findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 pub enum FindingOrder {
+    /// Rank: in simulated time the time for which CPUs stood still, else transfers; most first.
+    Rank,
     /// Transfers, most first.
     Transfers,
     /// Transfers that another layout of the type saves, most first.

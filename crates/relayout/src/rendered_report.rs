@@ -3,12 +3,14 @@
 mod kept;
 mod question;
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use relayout_advice::{
-    ResolvedNames, ResolvedProfile, judge_findings, rank_findings, recorded_name, sort_by_saving,
+    FreedLine, ResolvedNames, ResolvedProfile, judge_findings, rank_findings, recorded_name,
+    sort_by_saving,
 };
-use relayout_contend::Findings;
+use relayout_contend::{Finding, Findings};
 use relayout_messages::UserError;
 use relayout_report::documents::explain::explain_document;
 use relayout_report::exports::mail::findings::render_mail;
@@ -19,11 +21,13 @@ use relayout_session::{
     ProductionBuild, ProfileCache, explain_finding, read_source_files, read_subject_layouts,
     with_resolved_profile,
 };
+use relayout_workflows::simulate::{GuestChoice, SimulationRequest, TimeBudget};
 
 use crate::arguments::FindingOrder;
 use crate::cmd::document_files::DocumentArgs;
 use crate::cmd::report::Args;
 use crate::cmd::report::exports::ExportArgs;
+use crate::cmd::simulated_change::with_simulation;
 use crate::progress::TerminalProgress;
 use kept::RenderedReport;
 use question::{ReportForm, ReportQuestion, ReportText};
@@ -40,6 +44,16 @@ struct ReportFiles<'a> {
     source: Option<&'a Path>,
     documents: &'a DocumentArgs,
     exports: &'a ExportArgs,
+    free_lines: Option<FreeLinesRequest<'a>>,
+}
+
+/// Findings whose lines are to be executed as if they cost nothing.
+#[derive(Clone, Copy)]
+struct FreeLinesRequest<'a> {
+    /// Number of findings.
+    count: usize,
+    budget: TimeBudget,
+    kernel: Option<&'a Path>,
 }
 
 impl<'a> ReportFiles<'a> {
@@ -49,12 +63,18 @@ impl<'a> ReportFiles<'a> {
             source: args.source.as_deref(),
             documents: &args.files,
             exports: &args.exports,
+            free_lines: args.if_free.map(|count| FreeLinesRequest {
+                count,
+                budget: args.budget.map_or(TimeBudget::ByWaiting, TimeBudget::Given),
+                kernel: args.kernel.as_deref(),
+            }),
         }
     }
 
-    /// Returns true if there are none, so that the question and the profile decide about the text.
+    /// Returns true if there are none, and nothing is executed, so that the question and the profile decide about the text.
     fn is_empty(&self) -> bool {
-        self.production.is_none()
+        self.free_lines.is_none()
+            && self.production.is_none()
             && self.source.is_none()
             && !self.documents.has_files()
             && !self.exports.has_files()
@@ -129,11 +149,20 @@ fn render(
         false => Vec::new(),
     };
     let mut judgements = cache.read_judgements();
-    if question.order == FindingOrder::Saving {
-        judge_findings(resolved, &findings, &mut judgements);
-        cache.add_judgements(&judgements);
-        sort_by_saving(&mut findings, &judgements);
+    match question.order {
+        FindingOrder::Rank => {}
+        FindingOrder::Transfers => {
+            let transfers = |finding: &Finding| Reverse(finding.tally.transfers());
+            findings.findings.sort_by_key(transfers);
+        }
+        FindingOrder::Saving => {
+            judge_findings(resolved, &findings, &mut judgements);
+            cache.add_judgements(&judgements);
+            sort_by_saving(&mut findings, &judgements);
+        }
     }
+    let freed = { files.free_lines }.map(|request| free_lines(request, resolved, &findings));
+    let freed = freed.transpose()?.unwrap_or_default();
     let read = |path| ProductionBuild::read(path, &findings, resolved.progress);
     let production = files.production.map(read).transpose()?;
     let report = ReportContents {
@@ -149,6 +178,7 @@ fn render(
         judgements: Some(&judgements),
         sources: &[],
         layouts: &[],
+        freed: &freed,
     };
     write_files(question.top, files, &report, resolved, names)?;
     let text = match question.form {
@@ -159,6 +189,31 @@ fn render(
         text,
         ranked: kept,
         explanations,
+    })
+}
+
+/// Executes the recorded guest with the lines of the first findings free.
+fn free_lines(
+    request: FreeLinesRequest<'_>,
+    resolved: &ResolvedProfile<'_>,
+    findings: &Findings,
+) -> Result<Vec<FreedLine>, UserError> {
+    let choice = GuestChoice {
+        kernel: request.kernel,
+        ..GuestChoice::default()
+    };
+    let simulation = SimulationRequest {
+        cpus: Vec::new(),
+        length: None,
+        draws: 0,
+        budget: request.budget,
+    };
+    let first: Vec<&Finding> = { findings.findings.iter() }
+        .filter(|finding| !finding.waited_lines.is_empty())
+        .take(request.count)
+        .collect();
+    with_simulation(resolved, choice, &simulation, |simulation| {
+        simulation.free_lines(resolved, &first)
     })
 }
 

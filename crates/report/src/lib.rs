@@ -20,6 +20,7 @@
 //!     judgements: None,
 //!     sources: &[],
 //!     layouts: &[],
+//!     freed: &[],
 //! };
 //! assert!(report::render(&contents).starts_with("relayout report"));
 //! ```
@@ -41,7 +42,7 @@ pub mod text;
 pub mod view;
 mod words;
 
-use relayout_advice::TypeJudgements;
+use relayout_advice::{FreedLine, TypeJudgements};
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
 use relayout_session::{ProductionBuild, SourceFile, SubjectLayout};
@@ -71,4 +72,6 @@ pub struct ReportContents<'a> {
     pub sources: &'a [SourceFile],
     /// Layouts of what the findings are about, for documents.
     pub layouts: &'a [SubjectLayout],
+    /// Findings whose lines were executed as if they cost nothing.
+    pub freed: &'a [FreedLine],
 }

@@ -21,6 +21,7 @@
 //!     judgements: None,
 //!     sources: &[],
 //!     layouts: &[],
+//!     freed: &[],
 //! })?;
 //! let mut view = ReportView::from_json(&document, "out.relayout", ViewPalette::Plain)?;
 //! let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));

@@ -6,6 +6,7 @@ pub(crate) mod effects;
 pub mod escape;
 pub(crate) mod experiment;
 pub(crate) mod finding;
+pub(crate) mod freed_line;
 pub(crate) mod kernel_experiment;
 pub(crate) mod kinds;
 pub(crate) mod layout_changes;

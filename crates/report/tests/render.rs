@@ -97,6 +97,7 @@ fn uncertain_types_are_marked() {
             judgements: None,
             sources: &[],
             layouts: &[],
+            freed: &[],
         };
         render(&report, width)
     };
@@ -221,6 +222,7 @@ fn text_of_nothing() {
         judgements: None,
         sources: &[],
         layouts: &[],
+        freed: &[],
     };
     insta::assert_snapshot!(text::report::render(&report));
 }
@@ -257,6 +259,7 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> S
         judgements: None,
         sources: &[],
         layouts: &[],
+        freed: &[],
         meta: &profile.meta,
         findings: &findings,
         selection: &FindingSelection::default(),

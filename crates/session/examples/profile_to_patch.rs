@@ -28,7 +28,7 @@ fn print_advice(profile: &Path, request: &AdviceRequest) -> Result<(), UserError
                 finding.subject.type_name()
             );
         }
-        for patched in advise_types(resolved, &names, request)?.types {
+        for patched in advise_types(resolved, &names, request, None)?.types {
             let best = patched.advised.best_candidate();
             let transfers = best.map(|best| best.tally.transfers());
             println!(

@@ -39,6 +39,8 @@ pub struct RecordedOperations {
     pub extent: RecordingExtent,
     /// Operations in the recorded time, a fraction where only slices were recorded.
     pub operations: f64,
+    /// Operations in a second of simulated time; `None` in the host's order.
+    pub operations_per_second: Option<f64>,
     /// Transfers.
     pub traffic: RecordingTraffic,
 }
@@ -145,6 +147,8 @@ fn recorded_operations(
         profile: path.to_owned(),
         extent: RecordingExtent::of_run(first),
         operations: operations as f64 * share,
+        operations_per_second: { first.simulated.as_ref() }
+            .map(|order| operations as f64 / (order.window_ns.max(1) as f64 / 1e9)),
         traffic,
     }
 }

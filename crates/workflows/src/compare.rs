@@ -22,6 +22,7 @@ mod profiles;
 mod rates;
 mod side;
 mod subjects;
+mod throughput;
 mod workload;
 
 pub use bisect::BisectVerdict;
@@ -30,6 +31,7 @@ pub use profiles::find_profiles;
 pub use rates::RateChange;
 pub use side::{ComparedSide, SideWorkload, refuse_cut_off, refuse_samples};
 pub use subjects::{MemberChange, MemberSide, SubjectChange};
+pub use throughput::ThroughputChange;
 pub use workload::{
     CompareSettings, ComparedWorkload, RecordingComparison, WorkloadComparison, compare_sides,
 };

@@ -1,9 +1,17 @@
 //! The layout that becomes the patch.
 
+use std::time::Duration;
+
 use relayout_advice::{
-    PoolLayout, ProbedMachine, RecommendationLimits, SearchRequest, add_workload_scores,
+    LayoutSimulated, LayoutSimulator, PoolLayout, ProbedMachine, RecommendationLimits,
+    SearchRequest, SimulatedChange, SimulatedPoint, SimulatedType, SimulatedWindow,
+    add_workload_scores, simulate_best,
 };
+use relayout_layout::abi::StructLayout;
+use relayout_messages::UserError;
+use relayout_profile::{CpuTimes, SimulatedMachineName};
 use relayout_search::AdviceVerdict;
+use relayout_statistics::DrawnRatio;
 use relayout_testprofile::Step;
 
 use crate::advice::fixture::address_of;
@@ -174,4 +182,94 @@ fn without_another_workload_all_layouts_are_harmless() {
     assert!(PoolLayout::Given(0).ranked(pool).is_none());
     let candidate = PoolLayout::Candidate(last).ranked(pool);
     assert_eq!(candidate, pool.advice.candidates.last());
+}
+
+/// Simulator whose layouts have given ratios, with draws on both sides of each where it is not certain.
+struct GivenRates {
+    /// Ratio of each layout, and whether all draws agree.
+    ratios: Vec<(f64, bool)>,
+}
+
+impl LayoutSimulator for GivenRates {
+    fn simulate_layouts(
+        &self,
+        _: SimulatedType<'_, '_>,
+        layouts: &[&StructLayout],
+    ) -> Result<Vec<LayoutSimulated>, UserError> {
+        let outcome = |index: usize| {
+            let Some(&(ratio, is_certain)) = self.ratios.get(index) else {
+                return Err(UserError::input("it is not executed"));
+            };
+            let window = |rate| SimulatedWindow {
+                length: Duration::from_millis(1),
+                operations_per_second: Some(rate),
+                times: CpuTimes::default(),
+                order_breaks: 0,
+                most_waited: None,
+            };
+            let drawn = match is_certain {
+                true => vec![ratio],
+                false => vec![0.8, 1.25],
+            };
+            Ok(SimulatedChange {
+                machine: SimulatedMachineName::default(),
+                points: vec![SimulatedPoint {
+                    cpus: 20,
+                    today: window(1.0),
+                    then: window(ratio),
+                    ratio: DrawnRatio {
+                        expected: Some(ratio),
+                        drawn,
+                    },
+                    unmapped_share: 0.0,
+                }],
+            })
+        };
+        Ok((0..layouts.len()).map(outcome).collect())
+    }
+}
+
+/// Verdict and the executed layout that is recommended, by its place, when layouts have these ratios.
+#[track_caller]
+fn check_simulated(ratios: &[(f64, bool)], verdict: AdviceVerdict, expect: Option<usize>) {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let mut types = [recording.advise("hot")];
+    let rates = GivenRates {
+        ratios: ratios.to_vec(),
+    };
+    simulate_best(&recording.resolved(), &mut types, &rates).expect("executed");
+    let [advised] = &types;
+    assert_eq!(advised.advice().expect("searched").verdict, verdict);
+    let recommended = advised.recommended(None);
+    let place = |index| {
+        let mut executed = advised.simulated.iter();
+        executed.position(|(layout, _)| *layout == PoolLayout::Candidate(index))
+    };
+    assert_eq!(
+        recommended.map(|found| place(found.index)),
+        expect.map(Some)
+    );
+}
+
+#[test]
+fn simulated_time_decides_between_executed_layouts() {
+    // The second is faster by all draws.
+    let ratios = [(1.1, false), (1.2, true), (0.9, true)];
+    check_simulated(&ratios, AdviceVerdict::Better, Some(1));
+    check_simulated(&[(1.2, true), (1.2, true)], AdviceVerdict::Better, Some(0));
+}
+
+#[test]
+fn what_is_no_faster_in_simulated_time_is_not_recommended() {
+    let ratios = [(1.0, true), (0.7, true), (1.0, true)];
+    check_simulated(&ratios, AdviceVerdict::NoFaster, None);
+}
+
+#[test]
+fn transfers_decide_where_the_draws_disagree() {
+    let ratios = [(1.1, false), (1.2, false), (0.9, true)];
+    check_simulated(&ratios, AdviceVerdict::Better, Some(0));
+    // What was not executed is not recommended in the place of what is slower.
+    check_simulated(&[(0.9, true)], AdviceVerdict::NoFaster, None);
+    check_simulated(&[], AdviceVerdict::Better, Some(0));
 }

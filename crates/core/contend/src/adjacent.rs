@@ -139,7 +139,7 @@ fn costs_by_run(
             costs[recording] += sample.pair_transfers as f64 * coefficient;
         }
     }
-    costs.into_iter().map(|cost| cost as u64).collect()
+    RunWeights::of_adjacent(costs.into_iter().map(|cost| cost as u64).collect())
 }
 
 fn adjacent_finding<I: AddressNamer>(
@@ -181,6 +181,7 @@ fn adjacent_finding<I: AddressNamer>(
         tally: CoherenceTally::default(),
         first_reads: Some(0),
         wait_ps: None,
+        waited_lines: Vec::new(),
         share: 0.0,
         adjacent: Some(adjacent),
         objects: objects.len() as u64,

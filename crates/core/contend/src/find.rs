@@ -21,7 +21,7 @@ use crate::hand_cut;
 use crate::identify::{AccessTarget, AddressNamer};
 use crate::line_join::{self, JoinedGroup};
 use crate::names::{neighbours, origins, rival_type, types_path};
-use crate::ranks::{self, RecordingIndex, RunRanks, RunWeights, transfers_by_run};
+use crate::ranks::{self, RecordingIndex, RunRanks, RunWeights};
 use crate::rates::{self, ObservedHitm};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
@@ -49,7 +49,8 @@ pub fn find(profile: &Profile, identify: &impl AddressNamer) -> Findings {
 }
 
 /// Finds what is contended in `profile`. It groups the coherence events by line of a type or
-/// variable, over all objects, names each group and ranks the groups by transfers. Adjacent lines
+/// variable, over all objects, names each group and ranks the groups by transfers; in simulated time by
+/// the time for which contexts stood still for them. Adjacent lines
 /// are ranked among them by their estimated cost, if that is known and above 0.
 ///
 /// `identify` is asked once for each distinct address and instruction.
@@ -115,7 +116,7 @@ fn rank_findings(
             let mut finding = group_finding(joined, &context, &mut sources);
             finding.estimated = observed.is_some();
             finding.hitm = observed.and_then(|observed| observed.on_lines_of(&joined.group));
-            (finding, transfers_by_run(&joined.group, &recordings))
+            (finding, RunWeights::new(&joined.group, &recordings))
         })
         .collect();
     let (adjacent, line_pairs) = adjacent::find_adjacent(
@@ -127,8 +128,10 @@ fn rank_findings(
         &mut sources,
     );
     findings.extend(adjacent);
-    findings
-        .sort_by_key(|(finding, _)| std::cmp::Reverse((finding.weight(), finding.tally.upgrades)));
+    findings.sort_by_key(|(finding, _)| {
+        let wait_ps = finding.wait_ps.unwrap_or_default();
+        std::cmp::Reverse((wait_ps, finding.weight(), finding.tally.upgrades))
+    });
     let ranks = RunRanks::new(recordings.count, &findings);
     let findings = findings
         .into_iter()
@@ -138,7 +141,7 @@ fn rank_findings(
             finding.share = share(finding.tally.transfers(), total_transfers, 0.0);
             finding.stability = ranks.stability(index);
             if finding.adjacent.is_none() {
-                finding.transfers_range = ranks::range(&by_recording);
+                finding.transfers_range = ranks::range(&by_recording.transfers);
             }
             if finding.is_unstable() {
                 // Advice that holds in some recordings only is none.
@@ -161,7 +164,7 @@ fn rank_findings(
 }
 
 impl Finding {
-    /// Returns the weight by which it is ranked: its transfers, or the estimated cost of adjacent
+    /// Returns the weight by which it is ranked, where no time is known: its transfers, or the estimated cost of adjacent
     /// lines.
     fn weight(&self) -> u64 {
         match &self.adjacent {
@@ -268,7 +271,8 @@ fn group_finding<I: AddressNamer>(
         line_bytes: context.line_bytes as u32,
         tally: *tally,
         first_reads: group::first_reads(group.conflicts.iter().map(|conflict| conflict.row)),
-        wait_ps: { context.profile.meta.simulated_machine.as_ref() }.map(|_| group.wait_ps),
+        wait_ps: { context.profile.meta.simulated_machine.as_ref() }.map(|_| group.wait_ps()),
+        waited_lines: group.waited_lines(),
         share: 0.0,
         adjacent: None,
         objects: line_join::object_count(group),

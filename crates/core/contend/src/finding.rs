@@ -15,7 +15,7 @@ use crate::unread_memory::UnreadMemory;
 /// All findings of a profile, and its totals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
-    /// Findings, most transfers first.
+    /// Findings by rank: most transfers first, or in simulated time the most time for which contexts stood still.
     pub findings: Vec<Finding>,
     /// Lines without a known object, by class; most transfers first.
     pub unresolved: Vec<UnresolvedLines>,
@@ -278,6 +278,9 @@ pub struct Finding {
     /// Simulated time for which contexts stood still for the line, in picoseconds; `None` in the host's order, and
     /// for [`FindingKind::AdjacentLine`].
     pub wait_ps: Option<u64>,
+    /// Addresses of the lines for which contexts stood still, longest first, at most [`Finding::WAITED_LINES_MAX`]: those of all
+    /// objects, in all recordings.
+    pub waited_lines: Vec<u64>,
     /// Transfers as a fraction of all in the profile.
     pub share: f64,
     /// Estimate of [`FindingKind::AdjacentLine`], which no sum of transfers includes.
@@ -326,6 +329,9 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Most of [`Finding::waited_lines`].
+    pub const WAITED_LINES_MAX: usize = 256;
+
     /// Returns true if the finding's type, its variable, or a type on the way to the contended member
     /// has this name (with or without `struct`).
     pub fn is_about(&self, name: &str) -> bool {

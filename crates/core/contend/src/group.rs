@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use relayout_profile::{Addr, CoherenceEvent, ConflictRow, CountRow, Profile, RunId};
+use relayout_profile::{Addr, CoherenceEvent, ConflictRow, CountRow, Profile, RunId, WaitRow};
 use rustc_hash::FxHashMap;
 
-use crate::finding::FindingSubject;
+use crate::finding::{Finding, FindingSubject};
 use crate::identify::{AccessTarget, AddressNamer, DeclaringFunction, TargetObject};
 use crate::replay::CoherenceTally;
 
@@ -17,8 +17,30 @@ pub(crate) struct LineGroup<'a> {
     pub line_bytes: u64,
     pub conflicts: Vec<ResolvedConflict<'a>>,
     pub counts: Vec<ResolvedCount<'a>>,
-    /// Simulated time for which contexts stood still for it, in picoseconds.
-    pub wait_ps: u64,
+    /// Waiting for it in simulated time.
+    pub waits: Vec<&'a WaitRow>,
+}
+
+impl LineGroup<'_> {
+    /// Returns the simulated time for which contexts stood still for the line, in picoseconds.
+    pub fn wait_ps(&self) -> u64 {
+        { self.waits.iter() }.fold(0, |sum, row| sum.saturating_add(row.wait_ps))
+    }
+
+    /// Returns the addresses of the lines for which contexts stood still, longest first.
+    pub fn waited_lines(&self) -> Vec<u64> {
+        let mut waits: BTreeMap<u64, u64> = BTreeMap::new();
+        for row in self.waits.iter().filter(|row| row.wait_ps > 0) {
+            let sum = waits
+                .entry(row.addr.align_down(self.line_bytes).0)
+                .or_default();
+            *sum = sum.saturating_add(row.wait_ps);
+        }
+        let mut ordered: Vec<(u64, u64)> = waits.into_iter().collect();
+        ordered.sort_by_key(|(_, wait_ps)| std::cmp::Reverse(*wait_ps));
+        ordered.truncate(Finding::WAITED_LINES_MAX);
+        ordered.into_iter().map(|(line, _)| line).collect()
+    }
 }
 
 /// A conflict with the targets at both ends.
@@ -140,7 +162,7 @@ pub(crate) fn group_rows<'a>(
                     line_bytes,
                     conflicts: Vec::new(),
                     counts: Vec::new(),
-                    wait_ps: 0,
+                    waits: Vec::new(),
                 })
                 .conflicts
                 .push(ResolvedConflict { row, here, there }),
@@ -164,7 +186,7 @@ pub(crate) fn group_rows<'a>(
     for row in &profile.waits {
         let target = places.get(row.run, row.addr, row.size);
         if let Some(group) = key(row.run, row.addr, target).and_then(|key| groups.get_mut(&key)) {
-            group.wait_ps = group.wait_ps.saturating_add(row.wait_ps);
+            group.waits.push(row);
         }
     }
     GroupedRows {

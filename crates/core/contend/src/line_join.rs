@@ -95,7 +95,7 @@ impl<'a> JoinedGroup<'a> {
     fn add(&mut self, other: JoinedGroup<'a>) {
         self.group.conflicts.extend(other.group.conflicts);
         self.group.counts.extend(other.group.counts);
-        self.group.wait_ps = (self.group.wait_ps).saturating_add(other.group.wait_ps);
+        self.group.waits.extend(other.group.waits);
         self.tally += other.tally;
         self.places.extend(other.places);
     }

@@ -5,8 +5,41 @@ use relayout_profile::{Profile, ProfileMeta, RecordedRun, RunId};
 use crate::finding::{Finding, share};
 use crate::group::{self, LineGroup};
 
-/// Weight by which a finding is ranked, in each recording alone.
-pub(crate) type RunWeights = Vec<u64>;
+/// Weights by which a finding is ranked, in each recording alone.
+#[derive(Clone, Debug)]
+pub(crate) struct RunWeights {
+    /// Time for which contexts stood still, in picoseconds; 0 in the host's order.
+    pub wait_ps: Vec<u64>,
+    /// Transfers, or the estimated cost of adjacent lines.
+    pub transfers: Vec<u64>,
+}
+
+impl RunWeights {
+    pub fn new(group: &LineGroup, recordings: &RecordingIndex) -> Self {
+        let mut wait_ps: Vec<u64> = vec![0; recordings.count];
+        for row in &group.waits {
+            if let Some(recording) = recordings.recording_of(row.run) {
+                wait_ps[recording] = wait_ps[recording].saturating_add(row.wait_ps);
+            }
+        }
+        Self {
+            wait_ps,
+            transfers: transfers_by_run(group, recordings),
+        }
+    }
+
+    /// Returns the weights of adjacent lines, for which nobody stands still.
+    pub fn of_adjacent(costs: Vec<u64>) -> Self {
+        Self {
+            wait_ps: vec![0; costs.len()],
+            transfers: costs,
+        }
+    }
+
+    fn in_recording(&self, recording: usize) -> (u64, u64) {
+        (self.wait_ps[recording], self.transfers[recording])
+    }
+}
 
 /// Recordings of a profile: each is a run and the further processes that follow it.
 pub(crate) struct RecordingIndex {
@@ -36,7 +69,7 @@ impl RecordingIndex {
     }
 }
 
-pub(crate) fn transfers_by_run(group: &LineGroup, recordings: &RecordingIndex) -> RunWeights {
+fn transfers_by_run(group: &LineGroup, recordings: &RecordingIndex) -> Vec<u64> {
     let mut transfers = vec![0; recordings.count];
     for conflict in &group.conflicts {
         if let Some(recording) = recordings.recording_of(conflict.row.run) {
@@ -47,7 +80,7 @@ pub(crate) fn transfers_by_run(group: &LineGroup, recordings: &RecordingIndex) -
 }
 
 /// Returns the transfers in each recording: of its lines, or of its conflicts where those are more.
-pub(crate) fn total_transfers(profile: &Profile, recordings: &RecordingIndex) -> RunWeights {
+pub(crate) fn total_transfers(profile: &Profile, recordings: &RecordingIndex) -> Vec<u64> {
     let sum = |rows: &mut dyn Iterator<Item = (RunId, u64)>| {
         let mut transfers = vec![0; recordings.count];
         for (run, count) in rows {
@@ -91,12 +124,14 @@ impl RunRanks {
 
     pub fn new(runs: usize, findings: &[(Finding, RunWeights)]) -> Self {
         let rank_run = |run: usize| {
-            let transfers: Vec<u64> = findings.iter().map(|(_, by_run)| by_run[run]).collect();
-            let mut order: Vec<usize> = (0..transfers.len()).collect();
-            order.sort_by_key(|&at| std::cmp::Reverse(transfers[at]));
-            let mut ranks = vec![None; transfers.len()];
+            let weights: Vec<(u64, u64)> = { findings.iter() }
+                .map(|(_, by_run)| by_run.in_recording(run))
+                .collect();
+            let mut order: Vec<usize> = (0..weights.len()).collect();
+            order.sort_by_key(|&at| std::cmp::Reverse(weights[at]));
+            let mut ranks = vec![None; weights.len()];
             for (rank, at) in order.into_iter().enumerate() {
-                ranks[at] = (transfers[at] > 0).then_some(rank + 1);
+                ranks[at] = (weights[at].1 > 0).then_some(rank + 1);
             }
             ranks
         };

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use relayout_contend::CoherenceTally;
 use relayout_contend::throughput::ThroughputGain;
 use relayout_layout::abi::{AtomArrangement, PaddingMember, StructLayout};
+use relayout_statistics::RatioVerdict;
 use rustc_hash::FxHashSet;
 
 use crate::advise::is_slight;
@@ -111,6 +112,34 @@ pub struct RankedLayout {
     /// Predicted gain over the number of CPUs of a larger machine; `None` where none was asked for, or the model
     /// does not cover the case.
     pub curve: Option<PredictedCurve>,
+    /// Rate in simulated time over today's; `None` for a layout that was not executed.
+    pub simulated: Option<SimulatedRatio>,
+}
+
+/// Rate of the recorded workload with a layout over that of today's, on a machine in simulated time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulatedRatio {
+    /// CPUs.
+    pub cpus: u32,
+    /// Rate over today's with the expected rules of the machine.
+    pub ratio: f64,
+    /// Verdict of all draws of the rules.
+    pub verdict: RatioVerdict,
+}
+
+impl SimulatedRatio {
+    /// Returns the part of the time of an operation that the layout saves; 0 unless all draws agree that it saves any.
+    pub fn time_saved(&self) -> f64 {
+        match self.verdict {
+            RatioVerdict::Better => 1.0 - 1.0 / self.ratio,
+            RatioVerdict::Worse | RatioVerdict::Same | RatioVerdict::Unclear => 0.0,
+        }
+    }
+
+    /// Returns true if all draws agree that the layout does not make the workload faster.
+    pub fn is_no_faster(&self) -> bool {
+        matches!(self.verdict, RatioVerdict::Worse | RatioVerdict::Same)
+    }
 }
 
 impl RankedLayout {
@@ -171,9 +200,11 @@ pub enum AdviceVerdict {
     Uneven,
     /// The first candidate has fewer transfers, but is predicted to be slower.
     Slower,
+    /// The first candidate has fewer transfers, but all layouts that were executed in simulated time are no faster.
+    NoFaster,
     /// The first candidate has fewer transfers, but more of transfers and upgrades together.
     Traded,
-    /// The first candidate has fewer transfers.
+    /// The first candidate has fewer transfers, or a candidate is faster in simulated time.
     Better,
 }
 
@@ -185,6 +216,11 @@ pub enum ComparedBy {
     Transfers,
     /// Predicted time of an operation on so many CPUs.
     PredictedTime {
+        /// CPUs.
+        cpus: u32,
+    },
+    /// Time of an operation on so many CPUs, in simulated time.
+    SimulatedTime {
         /// CPUs.
         cpus: u32,
     },
@@ -280,6 +316,9 @@ impl LayoutAdvice {
             (ComparedBy::Transfers, _) => self.current.cost as f64 - candidate.ranked_cost() as f64,
             (ComparedBy::PredictedTime { .. }, Some(curve)) => curve.time_saved(),
             (ComparedBy::PredictedTime { .. }, None) => 0.0,
+            (ComparedBy::SimulatedTime { .. }, _) => {
+                { candidate.simulated.as_ref() }.map_or(0.0, SimulatedRatio::time_saved)
+            }
         }
     }
 
@@ -311,6 +350,45 @@ impl LayoutAdvice {
         {
             self.compared_by = ComparedBy::PredictedTime { cpus: point.cpus };
         }
+    }
+
+    /// Sets the ratios in simulated time of the candidates with these indices and of all user layouts. Only executed candidates are
+    /// recommended from then on: by the time that they save if any of them is better by all draws, else by transfers those of
+    /// which the draws disagree.
+    pub fn set_simulated(
+        &mut self,
+        candidates: impl IntoIterator<Item = (usize, SimulatedRatio)>,
+        user_layouts: impl IntoIterator<Item = Option<SimulatedRatio>>,
+    ) {
+        for (index, ratio) in candidates {
+            self.candidates[index].simulated = Some(ratio);
+        }
+        for (user_layout, ratio) in self.user_layouts.iter_mut().zip(user_layouts) {
+            user_layout.simulated = ratio;
+        }
+        let is_better = |ratio: &&SimulatedRatio| ratio.verdict == RatioVerdict::Better;
+        let better = self.simulated_ratios().find(is_better);
+        if let Some(cpus) = better.map(|ratio| ratio.cpus) {
+            self.compared_by = ComparedBy::SimulatedTime { cpus };
+            self.verdict = AdviceVerdict::Better;
+            return;
+        }
+        self.compared_by = ComparedBy::Transfers;
+        let is_no_faster =
+            self.is_simulated() && self.simulated_ratios().all(SimulatedRatio::is_no_faster);
+        if self.verdict == AdviceVerdict::Better && is_no_faster {
+            self.verdict = AdviceVerdict::NoFaster;
+        }
+    }
+
+    /// Returns true if some candidates were executed in simulated time.
+    pub fn is_simulated(&self) -> bool {
+        self.simulated_ratios().next().is_some()
+    }
+
+    /// Returns what the executed candidates bring.
+    pub fn simulated_ratios(&self) -> impl Iterator<Item = &SimulatedRatio> + Clone {
+        { self.candidates.iter() }.filter_map(|candidate| candidate.simulated.as_ref())
     }
 }
 

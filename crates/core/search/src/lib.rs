@@ -69,8 +69,8 @@ mod subject;
 mod worst_build;
 
 pub use advice::{
-    AdviceVerdict, ComparedBy, LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates,
-    UserLayout,
+    AdviceVerdict, ComparedBy, LayoutAdvice, RankedLayout, ScoredLayout, SimulatedRatio,
+    SkippedCandidates, UserLayout,
 };
 pub use advise::advise;
 pub use change::LayoutChange;

@@ -8,6 +8,8 @@
 
 use std::cmp::Ordering;
 
+use relayout_statistics::RatioVerdict;
+
 use crate::advice::{AdviceVerdict, LayoutAdvice, RankedLayout};
 use crate::advise::is_worth_it;
 use crate::change::LayoutChange;
@@ -110,7 +112,9 @@ pub struct Recommendation {
 /// for the case that it cannot be written.
 ///
 /// A candidate is worth its edits if its gain is clear, the same in all recordings, left on each
-/// part that did not choose it, no loss of throughput, and not traded for upgrades. Nothing is recommended if the whole search concludes
+/// part that did not choose it, no loss of throughput, and not traded for upgrades. Where candidates were executed in
+/// simulated time, only these are: those that are faster there, whatever their transfers are, else those of which that is
+/// not known. Nothing is recommended if the whole search concludes
 /// that the best may be better by chance.
 pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<Recommendation> {
     let is_clear = matches!(
@@ -118,6 +122,7 @@ pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<
         AdviceVerdict::Better
             | AdviceVerdict::Traded
             | AdviceVerdict::Slower
+            | AdviceVerdict::NoFaster
             | AdviceVerdict::Uneven
     );
     let saved_by = |candidate: &RankedLayout| advice.saved_by(candidate);
@@ -132,7 +137,7 @@ pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<
         return Vec::new();
     }
     let is_eligible = |(index, candidate): &(usize, &RankedLayout)| {
-        is_worth_it(&advice.current, candidate)
+        is_better(advice, candidate)
             && saved_by(candidate) > 0.0
             && rules.moves_max.is_none_or(|most| candidate.moved <= most)
             && (rules.is_allowed)(*index)
@@ -150,6 +155,17 @@ pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<
         .collect();
     recommendations.sort_by(|a, b| a.preference(b).then(a.index.cmp(&b.index)));
     recommendations
+}
+
+/// Returns true if a candidate is clearly better than today's layout: in simulated time, else by transfers. Where others were
+/// executed and it was not, nothing is known of it.
+fn is_better(advice: &LayoutAdvice, candidate: &RankedLayout) -> bool {
+    match { candidate.simulated.as_ref() }.map(|simulated| simulated.verdict) {
+        Some(RatioVerdict::Better) => true,
+        Some(RatioVerdict::Worse | RatioVerdict::Same) => false,
+        Some(RatioVerdict::Unclear) => is_worth_it(&advice.current, candidate),
+        None => !advice.is_simulated() && is_worth_it(&advice.current, candidate),
+    }
 }
 
 impl Recommendation {

@@ -5,6 +5,7 @@
 //! - [`resample`] is the bootstrap, [`SortedSample`] reads the quantiles of resampled statistics, and
 //!   [`estimate_location`] adds a standard error to a location;
 //! - [`MeanDifference`] compares the means of two samples;
+//! - [`DrawnRatio`] is a ratio of two rates by a model, with what its unknown parameters make of it;
 //! - [`reject_hypotheses`] controls the false discovery rate of many comparisons;
 //! - [`random`] holds the generators. Each seeded sequence is the same on every machine and in every
 //!   version, so results can be repeated.
@@ -30,6 +31,7 @@
 )]
 
 mod bootstrap;
+mod drawn_ratio;
 mod median;
 mod multiple;
 pub mod random;
@@ -39,6 +41,7 @@ mod student;
 mod welch;
 
 pub use bootstrap::{LocationEstimate, estimate_location};
+pub use drawn_ratio::{DrawnRatio, RatePair, RatioVerdict};
 pub use median::{hodges_lehmann, median};
 pub use multiple::reject_hypotheses;
 pub use resample::resample;

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
 use relayout_advice::{
-    CurveRequest, LayoutChoice, ProbedMachine, ResolvedNames, ResolvedProfile, SearchRequest,
-    verify_layout_files,
+    LayoutChoice, ResolvedNames, ResolvedProfile, SearchRequest, verify_layout_files,
 };
 use relayout_messages::UserError;
 use relayout_report::Document as _;
@@ -16,13 +15,13 @@ use relayout_session::advise::{
     AdviceRequest, AdviceRun, PatchOutcome, advise_types, read_layout_files, rejected_path,
     write_hardware_script, write_mails,
 };
-use relayout_session::{
-    ProfileCache, read_machine, run_judgements, unknown_machine, verify_profile_path,
-};
-use relayout_timed::{MachineRules, TimedMachine, find_machine};
+use relayout_session::{ProfileCache, run_judgements, verify_profile_path};
 use relayout_toolchain::kernel_build::KernelConfiguration;
+use relayout_workflows::simulate::TimeBudget;
 
 use super::document_files::DocumentArgs;
+use super::machine_args::MachineArgs;
+use super::simulated_change::{SimulatedChangeArgs, with_simulation};
 use crate::arguments;
 use crate::complete;
 use crate::exit::ExitStatus;
@@ -34,7 +33,8 @@ const EXAMPLES: &str = "\
 Examples:
   relayout advise out.relayout pcpu_chunk --layout proposed.txt
   relayout advise out.relayout pcpu_chunk --source linux --patch pcpu_chunk.patch
-  relayout advise out.relayout pcpu_chunk --source linux --patch pcpu_chunk.patch --pick 2";
+  relayout advise out.relayout pcpu_chunk --source linux --patch pcpu_chunk.patch --pick 2
+  relayout advise stat.relayout dentry --simulate";
 
 /// Search for layouts of a type that cost fewer transfers, by replaying the recording
 ///
@@ -114,6 +114,8 @@ pub struct Args {
     #[command(flatten)]
     pub machine: MachineArgs,
     #[command(flatten)]
+    pub simulated: SimulatedChangeArgs,
+    #[command(flatten)]
     pub files: DocumentArgs,
 }
 
@@ -140,73 +142,6 @@ impl Args {
             }
         }
         Ok(())
-    }
-}
-
-/// Machine that predictions are for.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct MachineArgs {
-    /// Predict throughput, and weigh pairs of lines, by what is in this file [default: what
-    /// `relayout probe` measured on this machine]; or predict the gain over the number of CPUs of a machine of
-    /// this name (`relayout probe --machines` lists them)
-    #[arg(long, value_name = "FILE|NAME", add = ArgValueCandidates::new(complete::machines))]
-    pub machine: Option<PathBuf>,
-    /// Predict it for so many CPUs that do what the recorded ones do [default: as many as were recorded; on a
-    /// machine with a name, powers of two up to all]
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub cpus: Vec<u32>,
-    /// Nanoseconds of the program's own code between two operations, for the gain over the number of CPUs
-    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000_000))]
-    pub think: u32,
-}
-
-impl MachineArgs {
-    /// Reads the costs of the machine; `pair_coefficient` replaces the measured one.
-    pub(super) fn read_probed(
-        &self,
-        pair_coefficient: Option<f64>,
-    ) -> Result<ProbedMachine, UserError> {
-        let is_named = self.named().is_some();
-        let file = self.machine.as_deref().filter(|_| !is_named);
-        if let Some(error) = file.and_then(unknown_machine) {
-            return Err(error);
-        }
-        let cpus = match self.cpus.as_slice() {
-            [only] if *only > 1 => Some(*only),
-            _ => None,
-        };
-        let probed = read_machine(file, pair_coefficient, cpus)?;
-        let only_of_curves = self.cpus.len() > 1 || self.cpus == [1] || self.think > 0;
-        if !is_named && probed.timed.is_none() && only_of_curves {
-            return Err(UserError::input(
-                "one CPU, several numbers of CPUs and --think need a probed machine (`relayout probe`), or the name of \
-                 one (`relayout probe --machines` lists them)",
-            ));
-        }
-        Ok(probed)
-    }
-
-    fn named(&self) -> Option<(TimedMachine, MachineRules)> {
-        find_machine(self.machine.as_deref()?.to_str()?)
-    }
-
-    /// Returns what a curve over the number of CPUs is to be predicted for: the machine of the table that was named, or
-    /// the probed one. `None` without both.
-    pub(super) fn curve_request(&self, probed: &ProbedMachine) -> Option<CurveRequest> {
-        let mut cpus = self.cpus.clone();
-        cpus.sort_unstable();
-        cpus.dedup();
-        let (machine, rules) = match self.named() {
-            Some(named) => named,
-            None => probed.timed.clone()?,
-        };
-        Some(CurveRequest {
-            machine,
-            rules,
-            is_asked_for: self.named().is_some(),
-            cpus,
-            think_ns: f64::from(self.think),
-        })
     }
 }
 
@@ -243,15 +178,27 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     }
     let layout_type = args.types.first().map(String::as_str).unwrap_or_default();
     let request = advice_request(args, layout_type)?;
+    let simulation = (args.simulated).request(&args.machine, TimeBudget::ByWaiting)?;
     let (output, exit) = resolved::with_verified_profile(
         &args.profile,
         &args.debug,
         |images| verify_layout_files(images, layout_type, &request.layout_files),
         |resolved, images| {
             let names = ResolvedNames::new(resolved, images);
-            let run = advise_types(resolved, &names, &request)?;
+            let run = match &simulation {
+                None => advise_types(resolved, &names, &request, None)?,
+                Some(simulation) => {
+                    let choice = args.simulated.guest_choice(&args.machine);
+                    with_simulation(resolved, choice, simulation, |simulator| {
+                        advise_types(resolved, &names, &request, Some(simulator))
+                    })?
+                }
+            };
             let cache = ProfileCache::locate(&args.profile, &args.debug);
-            cache.add_judgements(&run_judgements(resolved, &run, &request));
+            let is_simulated = simulation.is_some();
+            if !is_simulated {
+                cache.add_judgements(&run_judgements(resolved, &run, &request));
+            }
             let document = advise_document(resolved, &run, args.top);
             let has_mails = save_patches(args, &document, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());
@@ -270,7 +217,10 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
                 rejected_file: args.patch.as_deref().map(rejected_path),
             };
             let text = advise_text(&document, resolved, &run, &options);
-            if let [patched] = run.types.as_slice() {
+            // Of a simulation, the windows are kept.
+            if let [patched] = run.types.as_slice()
+                && !is_simulated
+            {
                 let type_name = &patched.advised.searched.gathered.name;
                 cache.keep(
                     &AdviceQuestion::on_type(type_name, &request, &options),
@@ -286,14 +236,17 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
 
 /// Returns the settings of the search. `layout_type` is the struct that layout files are of.
 fn advice_request(args: &Args, layout_type: &str) -> Result<AdviceRequest, UserError> {
-    let machine = args.machine.read_probed(args.pair_coefficient)?;
+    let simulated = args.simulated.simulate.map(|_| MachineArgs::default());
+    // A machine that the guest executes on needs no other prediction.
+    let machine_args = simulated.as_ref().unwrap_or(&args.machine);
+    let machine = machine_args.read_probed(args.pair_coefficient)?;
     Ok(AdviceRequest {
         search: SearchRequest {
             types: args.types.clone(),
             pinned: args.keep.clone(),
             top: args.top,
             moves_max: args.max_moves,
-            curve: args.machine.curve_request(&machine),
+            curve: { machine_args.curve_request(&machine) }.filter(|_| simulated.is_none()),
             machine,
             force: args.force,
         },

@@ -3,6 +3,7 @@
 pub(crate) mod exports;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_messages::UserError;
@@ -20,6 +21,7 @@ Examples:
   relayout report out.relayout --top 3
   relayout report out.relayout --explain 1
   relayout report out.relayout --type pcpu_chunk --min-share 1
+  relayout report stat.relayout --if-free
 
 What was found out about the debug files is kept for the next command, in `resolved` in the cache folder \
 ($RELAYOUT_CACHE, else ~/.cache/relayout), at most 256 MB. Set $RELAYOUT_NO_CACHE to keep and use nothing.";
@@ -63,7 +65,7 @@ pub struct Args {
     pub explain: Option<u32>,
     /// Order of the findings. With `saving`, layouts of their types are searched, and what that
     /// finds is kept for the next command
-    #[arg(long, value_name = "ORDER", value_enum, default_value_t = FindingOrder::Transfers)]
+    #[arg(long, value_name = "ORDER", value_enum, default_value_t = FindingOrder::Rank)]
     pub by: FindingOrder,
     /// Widest line, in columns [default: the terminal's; any, where the output is none]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000))]
@@ -71,6 +73,18 @@ pub struct Args {
     /// Show only findings with at least this share of all transfers, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = arguments::percent)]
     pub min_share: f64,
+    /// Execute the recorded guest again in simulated time, once for each of the first N findings with a line that costs
+    /// nothing, and print the operations over today's: the most that any change of that line can bring [default: 10]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = arguments::whole::<usize>, conflicts_with = "explain")]
+    pub if_free: Option<usize>,
+    /// Begin no further window after this time; what was executed is kept, and the same command goes on from there [default:
+    /// 1m where CPUs wait for lines, 10m where they wait for locks]
+    #[arg(long, value_name = "TIME", requires = "if_free", value_parser = arguments::time)]
+    pub budget: Option<Duration>,
+    /// Take the guest's kernel from here: a name, or a folder with boot image and vmlinux [default: the cached one with
+    /// the recorded build id]
+    #[arg(long, value_name = "NAME|DIR", requires = "if_free", add = ArgValueCandidates::new(complete::kernels))]
+    pub kernel: Option<PathBuf>,
     #[command(flatten)]
     pub files: DocumentArgs,
     #[command(flatten)]
@@ -114,9 +128,12 @@ impl Args {
             top: None,
             type_name: None,
             explain: None,
-            by: FindingOrder::Transfers,
+            by: FindingOrder::Rank,
             width: None,
             min_share: 0.0,
+            if_free: None,
+            budget: None,
+            kernel: None,
             files: DocumentArgs::default(),
             exports: ExportArgs::default(),
         }

@@ -1,27 +1,23 @@
 //! `relayout what-if`: the cost of a given layout beside today's.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_advice::{
-    LayoutEdits, MemberBytes, MemberMove, ResolvedNames, ResolvedProfile, SearchedType,
-    TypeMapping, predict_curves, score_given_layouts, verify_layout_files,
+    LayoutEdits, MemberBytes, MemberMove, ResolvedNames, TypeMapping, predict_curves,
+    score_given_layouts, verify_layout_files,
 };
-use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::documents::advise::what_if_document;
 use relayout_report::text::advise::what_if_text;
 use relayout_session::advise::read_layout_files;
 use relayout_session::verify_profile_path;
-use relayout_workflows::simulate::{
-    GuestChoice, LayoutSimulation, SimulatedChange, SimulationRequest, with_repeated_guest,
-};
+use relayout_workflows::simulate::TimeBudget;
 
-use super::advise::MachineArgs;
 use super::document_files::DocumentArgs;
-use crate::arguments;
+use super::machine_args::MachineArgs;
+use super::simulated_change::{SimulatedChangeArgs, with_simulation};
 use crate::complete;
 use crate::print::{TextKind, print_rendered};
 use crate::resolved;
@@ -77,29 +73,6 @@ pub struct Args {
     pub simulated: SimulatedChangeArgs,
 }
 
-/// Simulation of what a layout brings.
-#[derive(Clone, Debug, clap::Args)]
-pub struct SimulatedChangeArgs {
-    /// Execute the recorded guest again in simulated time, as it was and with the members elsewhere, and print what the
-    /// layouts bring: on the recorded machine or that of --machine, with the recorded CPUs or those of --cpus. For
-    /// recordings of a kernel's workload. TIME is that of a window [default: as recorded]
-    #[arg(
-        long,
-        value_name = "TIME",
-        num_args = 0..=1,
-        require_equals = true,
-        value_parser = arguments::simulated_time
-    )]
-    pub simulate: Option<Option<Duration>>,
-    /// Execute both again with N draws of the machine's rules that nobody measured: they make the interval
-    #[arg(long, value_name = "N", default_value_t = 8, requires = "simulate", value_parser = clap::value_parser!(u16).range(..=500))]
-    pub draws: u16,
-    /// Take the guest's kernel from here: a name, or a folder with boot image and vmlinux [default: the cached one with
-    /// the recorded build id]
-    #[arg(long, value_name = "NAME|DIR", requires = "simulate", add = ArgValueCandidates::new(complete::kernels))]
-    pub kernel: Option<PathBuf>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -111,7 +84,7 @@ pub fn run(args: &Args) -> Result<(), UserError> {
         return Err(UserError::input("no layout is given")
             .with_remedy("give --layout FILE, or today's with --move, --align or --pad"));
     }
-    let simulation = args.simulation_request()?;
+    let simulation = (args.simulated).request(&args.machine, TimeBudget::Unlimited)?;
     let machine = match simulation {
         Some(_) => MachineArgs::default().read_probed(args.pair_coefficient)?,
         None => args.machine.read_probed(args.pair_coefficient)?,
@@ -133,7 +106,11 @@ pub fn run(args: &Args) -> Result<(), UserError> {
                 score_given_layouts(resolved, type_name, &layouts, &edits, &machine)?;
             let mut simulated = Vec::new();
             if let Some(request) = &simulation {
-                simulated = args.simulate(request, resolved, &searched)?;
+                let mapping = TypeMapping::find(resolved, &searched.gathered);
+                let choice = args.simulated.guest_choice(&args.machine);
+                simulated = with_simulation(resolved, choice, request, |simulation| {
+                    simulation.simulate_given(&searched, &mapping)
+                })?;
             } else if let Some(request) = args.machine.curve_request(&machine) {
                 let names = ResolvedNames::new(resolved, images);
                 notes.extend(predict_curves(resolved, &names, &mut searched, &request, 0));
@@ -149,45 +126,4 @@ pub fn run(args: &Args) -> Result<(), UserError> {
         },
     )?;
     print_rendered(&output, args.json, TextKind::Findings)
-}
-
-impl Args {
-    /// Returns the windows that the options ask for.
-    fn simulation_request(&self) -> Result<Option<SimulationRequest>, UserError> {
-        let Some(length) = self.simulated.simulate else {
-            return Ok(None);
-        };
-        let cpus: Option<Vec<u16>> = { self.machine.cpus.iter() }
-            .map(|&cpus| u16::try_from(cpus).ok())
-            .collect();
-        Ok(Some(SimulationRequest {
-            cpus: cpus.ok_or_else(|| UserError::input("a guest has at most 1024 CPUs"))?,
-            length,
-            draws: self.simulated.draws,
-        }))
-    }
-
-    fn simulate(
-        &self,
-        request: &SimulationRequest,
-        resolved: &ResolvedProfile<'_>,
-        searched: &SearchedType<'_>,
-    ) -> Result<Vec<SimulatedChange>, UserError> {
-        let choice = GuestChoice {
-            machine: self.machine.machine.as_deref(),
-            kernel: self.simulated.kernel.as_deref(),
-        };
-        let mapping = TypeMapping::find(resolved, &searched.gathered);
-        let interrupt = InterruptFlag::catch();
-        with_repeated_guest(&resolved.profile.meta, choice, interrupt, |guest| {
-            let simulation = LayoutSimulation {
-                guest,
-                searched,
-                mapping: &mapping,
-                request,
-                progress: resolved.progress,
-            };
-            simulation.run()
-        })
-    }
 }

@@ -87,6 +87,7 @@ pub(super) fn render_kept(question: &ReportQuestion, cache: &ProfileCache) -> Op
         judgements: Some(&cache.read_judgements()),
         sources: &[],
         layouts: &[],
+        freed: &[],
     };
     Some(render_text(form, &report))
 }

@@ -91,7 +91,7 @@ impl ReportQuestion {
             top: None,
             type_name: None,
             share_min_percent: 0.0,
-            order: FindingOrder::Transfers,
+            order: FindingOrder::Rank,
             ..self.clone()
         }
     }
@@ -100,7 +100,7 @@ impl ReportQuestion {
     pub(super) fn needs_findings_only(&self) -> bool {
         matches!(self.form, ReportForm::Text(_))
             && self.explained_rank.is_none()
-            && self.order == FindingOrder::Transfers
+            && self.order == FindingOrder::Rank
     }
 
     /// Returns the kept text.

@@ -268,11 +268,11 @@ fn what_only_machines_with_a_name_have() {
     let place = recorded(&[apart(ROUNDS)]);
     text(&place, "report p");
     let words = "what-if p hot --layout layout";
-    for options in ["--cpus 8,16", "--cpus 1", "--think 50"] {
+    for options in ["--cpus 8,16", "--cpus 1", "--user-time 50", "--think 50"] {
         place.refuses(
             &format!("{words} {options}"),
             2,
-            "relayout: one CPU, several numbers of CPUs and --think need a probed machine (`relayout probe`), or the name of one (`relayout probe --machines` lists them)",
+            "relayout: one CPU, several numbers of CPUs and --user-time need a probed machine (`relayout probe`), or the name of one (`relayout probe --machines` lists them)",
         );
     }
     place.refuses(

@@ -303,6 +303,29 @@ fn what_if_executes_the_recorded_guest_again() {
     assert_eq!(moved["verdict"], "unclear", "{moved}");
     let waited = moved["today"]["most_waited"]["name"].as_str().unwrap();
     assert!(waited.starts_with("dentry.d_"), "{moved}");
+    check_advice_of_executed_layouts(&stand);
+    let freed = stand.json("report out --json --if-free=1");
+    let freed = &freed["findings"][0];
+    assert_eq!(freed["type"], "dentry", "{freed}");
+    let then = &freed["if_free"]["point"]["then"];
+    let as_freed = rate("--move dentry@64..128=free");
+    assert_eq!(then["operations_per_second"], as_freed, "{freed}");
+    let ratio = |point: &Value| point["ratio"].as_f64().unwrap();
+    // All waiting is for this line.
+    let bound = ratio(&freed["if_free"]["point"]);
+    let waited = freed["wait_percent"].as_f64().unwrap() / 100.0;
+    assert!((bound * (1.0 - waited) - 1.0).abs() < 0.02, "{freed}");
+    assert!(bound > ratio(&moved), "{freed}");
+    // A microsecond of its own code after each operation is in its time, and it waits for less.
+    let busy = point("--draws 0 --user-time 1000 --move d_lockref:after:d_lru");
+    let rates =
+        [&moved, &busy].map(|point| point["today"]["operations_per_second"].as_f64().unwrap());
+    let longer = 4.0 / rates[1] - 4.0 / rates[0];
+    assert!((0.85e-6..1.05e-6).contains(&longer), "{rates:?}");
+    let spread = point("--draws 0 --placement spread --move d_lockref:after:d_lru");
+    assert_ne!(spread["today"], moved["today"]);
+    // Nobody waits for this line.
+    assert_eq!(rate("--move dentry@128..192=free"), rate(""));
 
     let ended = stand
         .run("what-if out dentry --simulate --align d_lockref=64 --machine nowhere-2s --draws 0");
@@ -312,6 +335,53 @@ fn what_if_executes_the_recorded_guest_again() {
     );
     let ended = stand.run("what-if out dentry --simulate --move d_lockref:after:d_lru");
     assert!(ended.stderr.contains("give --machine NAME"), "{ended:?}");
+}
+
+/// `advise --simulate` recommends by what `what-if --simulate` prints of the same layouts.
+fn check_advice_of_executed_layouts(stand: &Stand) {
+    let words = "advise out dentry --json --simulate --draws 2 --budget 1h";
+    let advised = &stand.json(words)["types"][0];
+    let candidates = advised["candidates"].as_array().unwrap();
+    let executed: Vec<&Value> = candidates
+        .iter()
+        .filter(|candidate| candidate["simulated"].is_object())
+        .collect();
+    assert!((1..=3).contains(&executed.len()), "{advised}");
+    // An order of members says nothing of alignments.
+    let is_order = |candidate: &&&Value| candidate["edits"]["attributes"] == 0;
+    let orders: Vec<_> = executed.iter().filter(is_order).collect();
+    assert!(!orders.is_empty(), "{advised}");
+    for (number, candidate) in orders.into_iter().enumerate() {
+        let members = candidate["layout"].as_array().unwrap();
+        let names = members
+            .iter()
+            .map(|member| member["name"].as_str().unwrap());
+        let text: String = names.map(|name| format!("{name}\n")).collect();
+        let file = stand.place.path(&format!("layout-{number}"));
+        fs::write(&file, text).unwrap();
+        let asked =
+            format!("what-if out dentry --json --simulate --draws 2 --layout layout-{number}");
+        let asked = &stand.json(&asked)["simulated"][0]["points"];
+        assert_eq!(&candidate["simulated"]["points"], asked, "{candidate}");
+    }
+    let verdict = |candidate: &Value| candidate["simulated"]["points"][0]["verdict"].clone();
+    match advised["recommended"].as_u64() {
+        Some(index) => {
+            let recommended = &candidates[usize::try_from(index).unwrap()];
+            let expect = match advised["compared_by"].as_str() {
+                Some("simulated-time") => "better",
+                _ => "unclear",
+            };
+            assert_eq!(verdict(recommended), expect, "{advised}");
+        }
+        None => {
+            let is_better = |candidate: &&&Value| verdict(candidate) == "better";
+            assert_eq!(executed.iter().find(is_better), None, "{advised}");
+        }
+    }
+    // All windows are kept, so that no time is needed for any.
+    let again = stand.json(&words.replace("1h", "1us"));
+    assert_eq!(again["types"][0]["candidates"], advised["candidates"]);
 }
 
 #[test]

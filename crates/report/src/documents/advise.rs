@@ -173,7 +173,8 @@ pub struct AdvisedTypeDocument {
     pub evidence: Vec<MemberAccessesDocument>,
     /// Conclusion about the best candidate.
     pub verdict: String,
-    /// Measure by which candidates are compared when one is recommended: `transfers`, or `predicted-time`.
+    /// Measure by which candidates are compared when one is recommended: `transfers`, `predicted-time`
+    /// or `simulated-time`.
     pub compared_by: String,
     /// CPUs for which times are predicted; null where candidates are compared by transfers.
     pub compared_cpus: Option<u32>,

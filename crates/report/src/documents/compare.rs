@@ -47,12 +47,33 @@ pub(crate) struct WorkloadDocument {
     pub(crate) old: CompareSideDocument,
     /// Recordings of NEW.
     pub(crate) new: CompareSideDocument,
+    /// Operations a second in simulated time; absent for recordings in the host's order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) throughput: Option<ThroughputDocument>,
     /// Transfers of everything, per operation.
     pub(crate) total: RateDocument,
     /// Types and variables that got better or worse.
     pub(crate) subjects: Vec<SubjectDocument>,
     /// Sentences about the result, for people.
     pub(crate) notes: Vec<String>,
+}
+
+/// Operations a second of both sides, by the expected rules of the machine. No verdict is made of them.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ThroughputDocument {
+    /// Origin of the rates: `simulated`.
+    #[schemars(with = "String")]
+    pub(crate) basis: ChangeBasis,
+    /// Median operations a second of OLD.
+    pub(crate) old_median: f64,
+    /// Median operations a second of NEW.
+    pub(crate) new_median: f64,
+    /// The second over the first; null where nothing happened.
+    pub(crate) ratio: Option<f64>,
+    /// Operations a second in each recording of OLD.
+    pub(crate) old: Vec<f64>,
+    /// Operations a second in each recording of NEW.
+    pub(crate) new: Vec<f64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

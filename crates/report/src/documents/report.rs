@@ -129,7 +129,7 @@ pub struct ReportDocument {
     pub(crate) source_root: String,
     /// Number of findings in the profile.
     pub(crate) findings_total: usize,
-    /// Findings that are shown, most transfers first.
+    /// Findings that are shown, in their order.
     pub(crate) findings: Vec<FindingDocument>,
     /// Source lines around these findings' instructions, from the tree of `--source`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -69,6 +69,7 @@ const CATEGORIES: [(&str, &str); 3] = [
 ///     judgements: None,
 ///     sources: &[],
 ///     layouts: &[],
+///     freed: &[],
 /// };
 /// let json = render_firefox_profile(&report, &[], &Nameless)?;
 /// assert!(json.contains(r#""preprocessedProfileVersion":70"#));

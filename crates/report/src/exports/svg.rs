@@ -40,6 +40,7 @@ const TEXT_COLUMNS: usize = 118;
 ///     judgements: None,
 ///     sources: &[],
 ///     layouts: &[],
+///     freed: &[],
 /// });
 /// assert!(svg.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "));
 /// ```

@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::documents::advise::candidate::{CandidateDocument, LayoutDocument};
 use crate::documents::advise::pool::PoolConclusionDocument;
+use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 use crate::documents::advise::{
     AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, TypeDocument, WhatIfDocument,
     WhatIfOutcomeDocument, WhatIfScoresDocument,
@@ -232,10 +233,26 @@ fn push_type_section(
     if options.all {
         push_everything(text, advised);
     }
+    push_simulated_layouts(text, advised);
     if let Some(curve) = { advised.recommended_layout() }
         .and_then(|recommended| recommended.predicted_curve.as_ref())
     {
         curve_text::push_curve(text, "the recommended layout", curve);
+    }
+}
+
+/// Appends what the recommended layout brings in simulated time, or the layouts of the user; with neither, all that were
+/// executed.
+fn push_simulated_layouts(text: &mut String, advised: &AdvisedTypeDocument) {
+    let given = || { advised.given.iter() }.filter_map(|layout| layout.simulated.as_ref());
+    let recommended = { advised.recommended_layout() }.and_then(|layout| layout.simulated.as_ref());
+    let candidates = { advised.candidates.iter() }.filter_map(|layout| layout.simulated.as_ref());
+    let shown: Vec<&SimulatedChangeDocument> = match recommended {
+        Some(recommended) => given().chain([recommended]).collect(),
+        None => given().chain(candidates).collect(),
+    };
+    for change in shown {
+        simulated_text::push_simulated_change(text, change);
     }
 }
 

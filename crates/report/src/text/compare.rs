@@ -7,7 +7,7 @@ use relayout_verify::judged_change::ChangeVerdict;
 
 use crate::documents::compare::{CompareDocument, RateDocument, SubjectDocument, WorkloadDocument};
 use crate::words::magnitude::value;
-use crate::words::recording_changes::{change_words, member_words, side_words};
+use crate::words::recording_changes::{change_words, member_words, side_words, throughput_words};
 use crate::words::wrap::wrap_text;
 
 /// Types without a change that are named.
@@ -37,6 +37,10 @@ fn workload_text(workload: &WorkloadDocument) -> String {
         side_words(&workload.old),
         side_words(&workload.new)
     );
+    if let Some(throughput) = &workload.throughput {
+        let words = format!("  {}", throughput_words(throughput));
+        let _ = writeln!(text, "{}\n", wrap_text(&words, 2));
+    }
     let _ = writeln!(
         text,
         "  verdict      old        new  change, 95% interval        transfers per operation of"

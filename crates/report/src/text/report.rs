@@ -14,7 +14,7 @@ use relayout_layout::word_lists::word_list;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
 
 use crate::ReportContents;
-use crate::documents::report::finding::{ElementsDocument, FindingDocument};
+use crate::documents::report::finding::{ElementsDocument, FindingDocument, FreedLineDocument};
 use crate::documents::report::{
     ReportDocument, UnresolvedDocument, UnseenStringsDocument, report_document,
 };
@@ -103,6 +103,25 @@ fn no_findings_sentence(findings: &Findings, type_name: Option<&str>) -> String 
     }
 }
 
+/// Writes by what the findings of a wide table are ranked, and what its columns count.
+fn write_ranking(out: &mut String, report: &ReportDocument) -> fmt::Result {
+    let reader = report.context_noun().singular();
+    let transfers = format!(
+        "first reads of what a store left, later reads of it by other {reader}s, and writes"
+    );
+    match report.time {
+        Some(_) => writeln!(
+            out,
+            "Ranked by wait: the share of the CPUs' simulated time for which they stood still for the line. Transfers:\n\
+             {transfers}; upgrades are not among them."
+        ),
+        None => writeln!(
+            out,
+            "Ranked by transfers: {transfers}.\nUpgrades are not among them."
+        ),
+    }
+}
+
 fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
     let (findings, context_noun) = (&report.findings, report.context_noun());
     // The column is there where something is known of savings.
@@ -115,17 +134,7 @@ fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
         true => "------- estimated ------",
         false => "------- transfers ------",
     };
-    writeln!(
-        out,
-        "Ranked by transfers: first reads of what a store left, later reads of it by other {}s, and writes.\n\
-         Upgrades are not among them.{}",
-        context_noun.singular(),
-        match report.time {
-            Some(_) =>
-                " Wait: share of the CPUs' simulated time for which they stood still for the line.",
-            None => "",
-        }
-    )?;
+    write_ranking(out, report)?;
     writeln!(out, "                  {events}  ------- false --------")?;
     writeln!(
         out,
@@ -139,7 +148,7 @@ fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
         "First use",
         "Whole stay",
         "Upgrades",
-        wait_column(report, "Wait"),
+        wait_column(report, "Wait") + &if_free_column(report, "If free"),
         "Objects",
         context_noun.column_title(),
         match findings.iter().any(|finding| finding.stability.is_some()) {
@@ -165,7 +174,8 @@ fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
             percent_of(finding.false_first_touch, transfers),
             percent_of(finding.false_lifetime, transfers),
             finding.upgrades,
-            wait_column(report, &wait_cell(finding)),
+            wait_column(report, &wait_cell(finding))
+                + &if_free_column(report, &if_free_cell(finding)),
             finding.objects,
             finding.contexts,
             repeat_columns(finding),
@@ -180,14 +190,14 @@ fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
 /// Writes the table with the columns that tell findings apart, in about 70 columns and the name.
 fn write_narrow_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
     let context_noun = report.context_noun();
+    let ranked_by = match report.time {
+        Some(_) => "wait (share of the CPUs' time)",
+        None => "transfers",
+    };
     writeln!(
         out,
-        "Ranked by transfers. False: by first use, and by the whole stay on a {}.{}",
-        context_noun.singular(),
-        match report.time {
-            Some(_) => " Wait: share of CPU time.",
-            None => "",
-        }
+        "Ranked by {ranked_by}. False: by first use, and by the whole stay on a {}.",
+        context_noun.singular()
     )?;
     writeln!(
         out,
@@ -197,7 +207,7 @@ fn write_narrow_table(out: &mut String, report: &ReportDocument) -> fmt::Result 
         "Share",
         "First",
         "Stay",
-        wait_column(report, "Wait"),
+        wait_column(report, "Wait") + &if_free_column(report, "If free"),
         "Objects",
         context_noun.column_title(),
         "Saving",
@@ -213,7 +223,8 @@ fn write_narrow_table(out: &mut String, report: &ReportDocument) -> fmt::Result 
             percent(finding.share),
             percent_of(finding.false_first_touch, transfers),
             percent_of(finding.false_lifetime, transfers),
-            wait_column(report, &wait_cell(finding)),
+            wait_column(report, &wait_cell(finding))
+                + &if_free_column(report, &if_free_cell(finding)),
             finding.objects,
             finding.contexts,
             finding.saving_cell(),
@@ -230,6 +241,22 @@ fn wait_column(report: &ReportDocument, cell: &str) -> String {
         Some(_) => format!(" {cell:>6}"),
         None => String::new(),
     }
+}
+
+/// Returns the column for what CPUs do if the line of a finding costs nothing, where that was executed.
+fn if_free_column(report: &ReportDocument, cell: &str) -> String {
+    match report
+        .findings
+        .iter()
+        .any(|finding| finding.if_free.is_some())
+    {
+        true => format!(" {cell:>7}"),
+        false => String::new(),
+    }
+}
+
+fn if_free_cell(finding: &FindingDocument) -> String {
+    { finding.if_free.as_ref() }.map_or_else(|| "-".to_owned(), FreedLineDocument::cell)
 }
 
 /// Returns the share of time for which CPUs stood still for a finding's line.

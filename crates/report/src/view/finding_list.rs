@@ -7,7 +7,7 @@ use crate::documents::report::finding::FindingDocument;
 /// Order of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListOrder {
-    Transfers,
+    Rank,
     Saving,
     FalseLifetime,
     Upgrades,
@@ -16,7 +16,7 @@ pub(super) enum ListOrder {
 
 impl ListOrder {
     const ALL: [Self; 5] = [
-        Self::Transfers,
+        Self::Rank,
         Self::Saving,
         Self::FalseLifetime,
         Self::Upgrades,
@@ -25,7 +25,7 @@ impl ListOrder {
 
     pub fn words(self) -> &'static str {
         match self {
-            Self::Transfers => "transfers",
+            Self::Rank => "rank",
             Self::Saving => "saving",
             Self::FalseLifetime => "false",
             Self::Upgrades => "upgrades",
@@ -73,7 +73,7 @@ impl FindingList {
         }
         kinds.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
         Self {
-            order: ListOrder::Transfers,
+            order: ListOrder::Rank,
             kind: None,
             is_saving_only: false,
             search: String::new(),
@@ -165,7 +165,7 @@ impl FindingList {
         };
         let mut rows: Vec<usize> = (0..findings.len()).filter(is_shown).collect();
         match self.order {
-            ListOrder::Transfers => {}
+            ListOrder::Rank => {}
             ListOrder::Saving => rows.sort_by(|&a, &b| {
                 let saving = |index: usize| findings[index].saving.as_ref();
                 let transfers = |index| saving(index).map_or(-1.0, |saving| saving.transfers);

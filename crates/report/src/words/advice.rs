@@ -9,6 +9,7 @@ pub(crate) mod order;
 pub(crate) mod places;
 pub(crate) mod recommendation;
 pub(crate) mod review;
+pub(crate) mod simulated_gain;
 pub(crate) mod verdict;
 
 use relayout_advice::{GatheredType, GuardableStore, LayoutPool, ResolvedProfile, SearchedType};

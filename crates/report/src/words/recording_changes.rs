@@ -10,7 +10,7 @@ use relayout_workflows::compare::{
 };
 
 use crate::documents::compare::{
-    CompareSideDocument, MemberSideDocument, RateDocument, SubjectDocument,
+    CompareSideDocument, MemberSideDocument, RateDocument, SubjectDocument, ThroughputDocument,
 };
 use crate::words::access::shown_name;
 use crate::words::finding::subject_name;
@@ -43,6 +43,18 @@ pub(crate) fn collector_words(meta: &ProfileMeta) -> String {
         true => "counted by the compiled-in runtime".to_owned(),
         false => "counted under qemu-user".to_owned(),
     }
+}
+
+/// `Operations a second, simulated: 6.620 to 8.468 million, 1.28 times, by the expected rules of the machine. No verdict is made of
+/// that.`
+pub(crate) fn throughput_words(throughput: &ThroughputDocument) -> String {
+    let ratio = { throughput.ratio }.map_or(String::new(), |ratio| format!(", {ratio:.2} times"));
+    format!(
+        "Operations a second, simulated: {:.3} to {:.3} million{ratio}, by the expected rules of the machine. No verdict is made of that: \
+         builds differ in more than layouts. What a layout brings, `relayout what-if --simulate` tells.",
+        throughput.old_median / 1e6,
+        throughput.new_median / 1e6,
+    )
 }
 
 /// `6.12.117: 8 recordings, 960000 operations`

@@ -280,5 +280,6 @@ pub fn rendered_of(
         judgements: None,
         sources: &[],
         layouts: &[],
+        freed: &[],
     })
 }

@@ -122,6 +122,7 @@ fn render_log(declarations: &MemberDeclarations, source_roots: &[String]) -> Val
         judgements: None,
         sources: &[],
         layouts: &[],
+        freed: &[],
     };
     let context = SarifContext {
         version: "0.1.0",

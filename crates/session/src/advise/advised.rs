@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use relayout_advice::{
     AdvisedType, ConfigurationBuild, ContendedType, ContendedVariable, GatheredType, LayoutChoice,
-    LayoutFile, LayoutPool, ProbedMachine, ResolvedNames, ResolvedProfile, SearchRequest,
-    add_workload_scores, gather_types, predict_changes, search_types, shape_in_catalog,
-    split_advised_variables,
+    LayoutFile, LayoutPool, LayoutSimulator, ProbedMachine, ResolvedNames, ResolvedProfile,
+    SearchRequest, add_workload_scores, gather_types, predict_changes, search_types,
+    shape_in_catalog, simulate_best, split_advised_variables,
 };
 use relayout_layout::catalog::DebugInfoFormat;
 use relayout_messages::UserError;
@@ -156,14 +156,15 @@ impl PatchedType<'_> {
 }
 
 /// Searches better layouts, scores them in other scenarios, predicts their gains, and writes
-/// patches.
+/// patches. With a simulator, the best are executed, and that decides which one is recommended.
 ///
 /// # Errors
-/// A file cannot be read, a struct is not in the profile, or a compile test cannot run.
+/// A file cannot be read, a struct is not in the profile, a compile test cannot run, or the simulator fails.
 pub fn advise_types<'a>(
     resolved: &ResolvedProfile<'a>,
     names: &ResolvedNames<'_, '_>,
     request: &AdviceRequest,
+    simulator: Option<&dyn LayoutSimulator>,
 ) -> Result<AdviceRun<'a>, UserError> {
     let search = &request.search;
     let (mut gathered, mut skipped) = gather_types(resolved, search)?;
@@ -191,6 +192,9 @@ pub fn advise_types<'a>(
         })?;
     }
     let notes = predict_changes(resolved, names, &mut types, search);
+    if let Some(simulator) = simulator {
+        simulate_best(resolved, &mut types, simulator)?;
+    }
     Ok(AdviceRun {
         types: patch_types(resolved, types, request)?,
         skipped,

@@ -15,7 +15,7 @@ use relayout_verify::judged_change::ChangeVerdict;
 use super::causes::find_causes;
 use super::rates::judge_rates;
 use super::subjects::{SubjectChange, compare_subjects};
-use super::{ComparedSide, RateChange, SideWorkload};
+use super::{ComparedSide, RateChange, SideWorkload, ThroughputChange};
 
 /// Changes below this fraction do not matter, unless the user says otherwise.
 const MARGIN_DEFAULT: f64 = 0.05;
@@ -113,6 +113,8 @@ pub struct WorkloadComparison {
     pub old: SideWorkload,
     /// Recordings of the new build.
     pub new: SideWorkload,
+    /// Operations in a second of simulated time; `None` for recordings in the host's order.
+    pub throughput: Option<ThroughputChange>,
     /// All transfers.
     pub total: RateChange,
     /// Types and variables with at least 1% of the transfers of a side, worse ones first, then
@@ -232,6 +234,7 @@ fn compare_workload(
         workload: workload.clone(),
         old: old.clone(),
         new: new.clone(),
+        throughput: ThroughputChange::find([old, new]),
         total: total.remove(0),
         subjects: compare_subjects(old, new, settings),
         notes: difference_notes(&old.meta, &new.meta),

@@ -3,36 +3,39 @@
 use std::path::Path;
 use std::time::Duration;
 
-use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
+use relayout_advice::{NamedWaiting, SimulatedWindow};
+use relayout_files::{CacheFolder, DebugFile, InterruptFlag, file_identity};
 use relayout_machine::MachineRule;
 use relayout_messages::{SilentProgress, UserError};
 use relayout_profile::rates::SimulatedRates;
 use relayout_profile::{Profile, ProfileMeta, SimulatedMachineName};
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, IdleWindow, KernelRecording, ModuleFolder, NamedMachine,
-    RecordedCode, RequestedMove, SimulationSettings, SnapshotStore, find_workload, record_kernel,
+    RecordedCode, SimulationSettings, SnapshotStore, find_workload, record_kernel,
 };
-use relayout_session::find_simulated_machine;
 use relayout_session::record::KernelFiles;
+use relayout_session::{find_simulated_machine, name_rates};
 
 use super::SimulationRequest;
+use super::kept_windows::{WindowKey, kept_or_executed};
+use super::windows::WindowRequest;
 
-/// Simulated time before the window of a guest whose work has no end: as in recordings.
-const WARM_UP: Duration = Duration::from_micros(300);
-/// Longest window of a guest that finishes its work.
-const LENGTH_MAX: Duration = Duration::from_secs(100);
 /// Window of a recording that does not say its own.
 const LENGTH_DEFAULT: Duration = Duration::from_millis(1);
 /// Ordered accesses have no use.
 const NO_BURSTS: Option<u64> = Some(0);
 
-/// What the user says of a guest, where the recording does not.
+/// Choices of the user about a guest, in the place of the recorded ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GuestChoice<'c> {
     /// Machine, by its name or file.
     pub machine: Option<&'c Path>,
     /// Kernel: a name or a folder.
     pub kernel: Option<&'c Path>,
+    /// Place of the guest's CPUs on the machine.
+    pub placement: Option<&'c str>,
+    /// Time of the workload's own code after each operation.
+    pub user_time: Option<Duration>,
 }
 
 /// Settings of the recorded guest.
@@ -47,14 +50,8 @@ struct RecordedSettings {
     seed: u64,
     /// Length of the window.
     length: Option<Duration>,
-}
-
-/// Simulated time of a window and before it, and the work in it.
-struct WindowExtent {
-    warm_up: Duration,
-    length: Duration,
-    /// Operations of each thread; none for work without an end.
-    iterations: Option<u64>,
+    /// Time of the workload's own code after each operation.
+    user_time: Duration,
 }
 
 /// A guest as it was recorded, which executes again.
@@ -68,11 +65,10 @@ pub struct RepeatedGuest<'k> {
 }
 
 /// Window that a guest executed.
-pub struct ExecutedWindow {
+struct ExecutedWindow {
     /// Accesses to contended lines, as rows.
-    pub profile: Profile,
-    /// Rates.
-    pub rates: SimulatedRates,
+    profile: Profile,
+    rates: SimulatedRates,
 }
 
 /// Finds kernel, machine and tools of a recording, and calls `then` with its guest.
@@ -86,8 +82,10 @@ pub fn with_repeated_guest<T>(
     interrupt: InterruptFlag,
     then: impl FnOnce(&RepeatedGuest<'_>) -> Result<T, UserError>,
 ) -> Result<T, UserError> {
-    let settings = RecordedSettings::read(meta)?;
-    let (machine, placement) = find_machine(meta, choice.machine)?;
+    let mut settings = RecordedSettings::read(meta)?;
+    settings.user_time = choice.user_time.unwrap_or(settings.user_time);
+    let (machine, recorded_placement) = find_machine(meta, choice.machine)?;
+    let placement = choice.placement.map_or(recorded_placement, str::to_owned);
     let cache = CacheFolder::locate();
     let files = match choice.kernel {
         Some(kernel) => KernelFiles::find_kernel(kernel, cache.as_ref())?,
@@ -175,7 +173,10 @@ impl RecordedSettings {
         let memory_mib: u64 = memory
             .and_then(|mib| mib.parse().ok())
             .ok_or_else(|| missing("memory"))?;
-        let length = setting(meta, "simulate").and_then(|value| value.strip_suffix(" ns"));
+        let time = |name: &str| {
+            let nanoseconds = setting(meta, name)?.strip_suffix(" ns")?.parse().ok()?;
+            Some(Duration::from_nanos(nanoseconds))
+        };
         Ok(Self {
             workload: meta.workload.clone(),
             cpus,
@@ -184,9 +185,8 @@ impl RecordedSettings {
             memory_bytes: memory_mib << 20,
             append: setting(meta, "append").unwrap_or_default().to_owned(),
             seed: run.seed,
-            length: length
-                .and_then(|ns| ns.parse().ok())
-                .map(Duration::from_nanos),
+            length: time("simulate"),
+            user_time: time("user-time").unwrap_or_default(),
         })
     }
 }
@@ -207,26 +207,19 @@ impl RepeatedGuest<'_> {
         }
     }
 
+    /// Returns the number of CPUs that was recorded.
+    pub(super) fn recorded_cpus(&self) -> u16 {
+        self.settings.cpus
+    }
+
+    /// Returns true if the user wants to end.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupt.count() > 0
+    }
+
     /// Returns true for the number of CPUs that was recorded.
     pub(super) fn is_recorded(&self, cpus: u16) -> bool {
         cpus == self.settings.cpus
-    }
-
-    /// Returns how long a guest executes, and what each thread of it does: as recorded, or for a given time, in which the work
-    /// has no end.
-    fn extent(&self, given: Option<Duration>) -> WindowExtent {
-        match (given, self.settings.iterations) {
-            (None, Some(iterations)) => WindowExtent {
-                warm_up: Duration::ZERO,
-                length: LENGTH_MAX,
-                iterations: Some(iterations),
-            },
-            (given, _) => WindowExtent {
-                warm_up: WARM_UP,
-                length: given.or(self.settings.length).unwrap_or(LENGTH_DEFAULT),
-                iterations: None,
-            },
-        }
     }
 
     /// Returns the rules that the recording, or the file of the machine, gives another value than the expected one.
@@ -242,35 +235,82 @@ impl RepeatedGuest<'_> {
         Ok(settings.machine_name())
     }
 
-    /// Executes a window with `cpus` CPUs, of the given length or as recorded, with moved members and rules.
-    pub(super) fn execute(
+    /// Returns a window: a kept one, or else one that it executes if `may_execute`.
+    pub(super) fn find_window(
         &self,
-        cpus: u16,
-        length: Option<Duration>,
-        moves: &[RequestedMove],
-        rules: &[(MachineRule, f64)],
-    ) -> Result<ExecutedWindow, UserError> {
+        request: &WindowRequest<'_>,
+        may_execute: bool,
+    ) -> Option<Result<SimulatedWindow, UserError>> {
+        let recording = match self.recording(request) {
+            Ok(recording) => recording,
+            Err(error) => return Some(Err(error)),
+        };
+        let key = self.window_key(&recording, request);
+        kept_or_executed(&key, || {
+            may_execute.then(|| {
+                let executed = self.execute(&recording)?;
+                let names = match request.is_named {
+                    true => name_rates(&executed.profile, &executed.rates, &SilentProgress)?,
+                    false => NamedWaiting::default(),
+                };
+                Ok(SimulatedWindow::new(&executed.rates, &names))
+            })
+        })
+    }
+
+    fn window_key(&self, recording: &KernelRecording, request: &WindowRequest<'_>) -> WindowKey {
+        let collector = &self.tools.collector;
+        let program = std::env::current_exe().ok();
+        let tools = [
+            Some(&collector.qemu),
+            Some(&collector.plugin),
+            program.as_ref(),
+        ];
+        let files = [&self.kernel.image_path, &self.kernel.debug_path];
+        WindowKey {
+            files: { tools.into_iter().flatten().chain(files) }
+                .filter_map(|path| file_identity(path))
+                .collect(),
+            build_id: self.kernel.build_id.clone(),
+            recording: format!("{recording:?}"),
+            is_named: request.is_named,
+        }
+    }
+
+    /// Returns the recording of a window.
+    fn recording(&self, request: &WindowRequest<'_>) -> Result<KernelRecording, UserError> {
         let mut machine = self.machine.clone();
-        for &(rule, value) in rules {
+        for &(rule, value) in request.rules {
             machine.description.rules.set(rule, value);
         }
+        let cpus = request.cpus;
         let mut simulation = SimulationSettings::new(machine, &self.placement, cpus)?;
-        let extent = self.extent(length);
-        simulation.warm_up = extent.warm_up;
-        simulation.length = extent.length;
-        simulation.moves = moves.to_vec();
+        // For a given time, the work has no end.
+        let iterations = self
+            .settings
+            .iterations
+            .filter(|_| request.length.is_none());
+        match iterations {
+            Some(_) => simulation.run_to_the_end(),
+            None => {
+                let recorded = self.settings.length.unwrap_or(LENGTH_DEFAULT);
+                simulation.length = request.length.unwrap_or(recorded);
+            }
+        }
+        simulation.user_time = self.settings.user_time;
+        simulation.moves = request.moves.to_vec();
         // A thread for each CPU stays one for each.
         let threads = match self.settings.threads == u32::from(self.settings.cpus) {
             true => cpus.into(),
             false => self.settings.threads,
         };
-        let recording = KernelRecording {
+        Ok(KernelRecording {
             work: GuestWork::Workload(self.settings.workload.clone()),
             code: RecordedCode::Kernel,
             modules: Vec::new(),
             module_folder: ModuleFolder::default(),
             threads,
-            iterations: extent.iterations,
+            iterations,
             cpus,
             seed: self.settings.seed,
             yield_every: 0,
@@ -282,9 +322,12 @@ impl RepeatedGuest<'_> {
             time_limit: Duration::from_secs(300),
             idle: Some(IdleWindow::Time),
             snapshots: SnapshotStore::locate(),
-        };
+        })
+    }
+
+    fn execute(&self, recording: &KernelRecording) -> Result<ExecutedWindow, UserError> {
         let executed = record_kernel(
-            &recording,
+            recording,
             self.kernel,
             &self.tools,
             &SilentProgress,

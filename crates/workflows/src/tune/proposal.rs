@@ -76,7 +76,7 @@ impl ProposalInputs<'_> {
         };
         with_resolved_profile(&self.profiles[0], &[], self.progress, |resolved, images| {
             let names = ResolvedNames::new(resolved, images);
-            let run = advise_types(resolved, &names, &request)?;
+            let run = advise_types(resolved, &names, &request, None)?;
             let patched = run.types.first();
             Ok::<_, UserError>(match patched.map(|patched| (patched, &patched.patch)) {
                 Some((patched, Some(PatchOutcome::Diff(written)))) => {

@@ -89,6 +89,7 @@ pub(crate) fn kinds_by_run(
                 .filter(|c| recordings.recording_of(c.row.run) == recording)
                 .copied()
                 .collect(),
+            waits: Vec::new(),
             ..*group
         };
         let tally: CoherenceTally = alone

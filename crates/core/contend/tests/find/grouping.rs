@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use relayout_contend::ProfileTotals;
 use relayout_contend::replay::CoherenceTally;
-use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun, RunId};
+use relayout_profile::{
+    ProfileMeta, RecordedProcess, RecordedRun, RunId, SimulatedMachineName, WaitRow,
+};
 
 use super::*;
 
@@ -51,6 +53,46 @@ fn grouped_by_line_of_the_type_over_all_objects() {
     assert_eq!(found.totals.unresolved.get("hole"), Some(&5));
     assert_eq!(found.totals.unresolved.get("stack"), Some(&45));
     assert_eq!(found.unresolved[0].lines, 1);
+}
+
+#[test]
+fn in_simulated_time_the_line_that_is_waited_for_longest_comes_first() {
+    let line = |object: u64| 0x1_0000 + 192 * object;
+    let mut given = profile(vec![
+        conflict(line(0) + 56, READ, line(0) + 16, 60, 60),
+        conflict(line(0) + 64, WRITE, line(0) + 64, 5, 0),
+    ]);
+    let wait = |addr, wait_ps| WaitRow {
+        run: RunId(0),
+        addr: Addr(addr),
+        size: 8,
+        site: SiteId(0),
+        access: AccessKind::Read,
+        requests: 1,
+        misses: 1,
+        wait_ps,
+    };
+    given.waits = vec![
+        wait(line(0) + 56, 10),
+        wait(line(0) + 64, 500),
+        wait(line(3) + 64, 200),
+        wait(line(3) + 72, 400),
+    ];
+    let offsets = |given: &Profile| {
+        let found = find(given, &Table);
+        let findings = found.findings.iter();
+        findings
+            .map(|found| (found.line_offset, found.wait_ps))
+            .collect::<Vec<_>>()
+    };
+    given.meta.simulated_machine = Some(SimulatedMachineName::default());
+    assert_eq!(offsets(&given), [(64, Some(1100)), (0, Some(10))]);
+    let longest = &find(&given, &Table).findings[0];
+    assert_eq!(longest.waited_lines, [line(3) + 64, line(0) + 64]);
+    // Nobody knows of waiting in the order of the host.
+    given.meta.simulated_machine = None;
+    given.waits.clear();
+    assert_eq!(offsets(&given), [(0, None), (64, None)]);
 }
 
 #[test]

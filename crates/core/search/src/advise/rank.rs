@@ -63,6 +63,7 @@ impl CostedLayout {
                 parts: JudgedParts::default(),
                 gain: None,
                 curve: None,
+                simulated: None,
             })
             .collect()
     }

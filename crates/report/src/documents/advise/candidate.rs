@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::documents::advise::curve::CurveDocument;
 use crate::documents::advise::evidence::DoubtDocument;
 use crate::documents::advise::pool::ScenarioDocument;
+use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 
 /// A candidate or given layout.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +46,12 @@ pub struct CandidateDocument {
     /// Predicted throughput over today's by the number of CPUs of a larger machine, by the timed model; null where
     /// no machine was named, or the model does not cover the case (`notes` says why).
     pub predicted_curve: Option<CurveDocument>,
+    /// Operations over today's in simulated time; null where the layout was not executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedChangeDocument>,
+    /// Reason for which the layout could not be executed in simulated time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_simulated: Option<String>,
     /// Change of the transfers from today's layout.
     pub transfers_change: Option<IntervalDocument>,
     /// Change at the places of a line where the allocator can put an object; null where it has no

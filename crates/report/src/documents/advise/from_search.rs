@@ -6,11 +6,12 @@ mod pool;
 
 use std::collections::BTreeSet;
 
-use relayout_advice::{ContendedVariable, GatheredType, ResolvedProfile, SearchedType};
+use relayout_advice::{
+    ContendedVariable, GatheredType, ResolvedProfile, SearchedType, SimulatedChange,
+};
 use relayout_profile::ProfileMeta;
 use relayout_search::{AdviceVerdict, ComparedBy, LayoutAdvice, RankedLayout, Recommendation};
 use relayout_session::advise::{AdviceRun, PatchOutcome, PatchedType};
-use relayout_workflows::simulate::SimulatedChange;
 
 use crate::documents::Document as _;
 use crate::documents::advise::candidate::CandidateDocument;
@@ -243,6 +244,7 @@ fn comparison_keys(compared_by: ComparedBy) -> (&'static str, Option<u32>) {
     match compared_by {
         ComparedBy::Transfers => ("transfers", None),
         ComparedBy::PredictedTime { cpus } => ("predicted-time", Some(cpus)),
+        ComparedBy::SimulatedTime { cpus } => ("simulated-time", Some(cpus)),
     }
 }
 
@@ -280,6 +282,7 @@ fn verdict_key(verdict: &AdviceVerdict) -> &'static str {
         AdviceVerdict::Uneven => "uneven",
         AdviceVerdict::Traded => "traded",
         AdviceVerdict::Slower => "slower",
+        AdviceVerdict::NoFaster => "no-faster",
         AdviceVerdict::Better => "better",
     }
 }

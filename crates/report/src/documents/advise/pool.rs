@@ -55,7 +55,7 @@ pub struct ReviewDocument {
 /// Answer to a question of a reviewer.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewAnswerDocument {
-    /// `Saves`, `Memory`, `Other workloads`, `Configurations`, `Why this edit`, `Comment`, `Order`
+    /// `Brings`, `Saves`, `Memory`, `Other workloads`, `Configurations`, `Why this edit`, `Comment`, `Order`
     /// or `What to write`.
     pub question: String,
     /// Sentences.

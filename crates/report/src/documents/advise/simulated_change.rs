@@ -1,7 +1,7 @@
 //! What a layout brings in simulated time.
 
+use relayout_advice::{MostWaited, SimulatedChange, SimulatedPoint, SimulatedWindow};
 use relayout_profile::SimulatedMachineName;
-use relayout_workflows::simulate::{MostWaited, SimulatedChange, SimulatedPoint, SimulatedWindow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,9 @@ pub struct SimulatedWindowDocument {
     pub operations_per_second: Option<f64>,
     /// What CPUs did.
     pub(crate) time: TimeShares,
+    /// Events of the host that broke the order of accesses; without any, the window is the same each time.
+    #[serde(default)]
+    pub order_breaks: u64,
     /// Lock, or else line, for which CPUs stood still longest; null if they did not.
     pub most_waited: Option<MostWaitedDocument>,
 }
@@ -74,7 +77,7 @@ pub struct MostWaitedDocument {
 }
 
 impl SimulatedChangeDocument {
-    pub(super) fn new(layout: &str, change: &SimulatedChange) -> Self {
+    pub(crate) fn new(layout: &str, change: &SimulatedChange) -> Self {
         let SimulatedMachineName { key, rules, .. } = &change.machine;
         Self {
             layout: layout.to_owned(),
@@ -117,6 +120,7 @@ impl From<&SimulatedWindow> for SimulatedWindowDocument {
             window_ns: window.length.as_nanos() as u64,
             operations_per_second: window.operations_per_second,
             time: TimeShares::from(window.times),
+            order_breaks: window.order_breaks,
             most_waited: window.most_waited.as_ref().map(waited),
         }
     }

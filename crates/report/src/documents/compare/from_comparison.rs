@@ -1,14 +1,15 @@
 //! The document of a comparison, from the comparison.
 
+use relayout_verify::judged_change::ChangeBasis;
 use relayout_workflows::compare::{
     ChangeCause, ComparedWorkload, MemberChange, MemberSide, RateChange, RecordingComparison,
-    SideWorkload, SubjectChange, WorkloadComparison,
+    SideWorkload, SubjectChange, ThroughputChange, WorkloadComparison,
 };
 
 use super::{
     CauseDocument, CausePairDocument, CompareDocument, CompareSideDocument,
     ComparedRecordingDocument, MemberChangeDocument, MemberSideDocument, RateDocument,
-    SubjectDocument, WorkloadDocument,
+    SubjectDocument, ThroughputDocument, WorkloadDocument,
 };
 use crate::Document;
 use crate::words::finding::subject_name;
@@ -39,6 +40,7 @@ fn workload_document(compared: &WorkloadComparison) -> WorkloadDocument {
         counted: collector_words(&compared.new.meta),
         old: side_document(&compared.old),
         new: side_document(&compared.new),
+        throughput: compared.throughput.as_ref().map(throughput_document),
         total: rate_document(&compared.total),
         subjects: compared.subjects.iter().map(subject_document).collect(),
         notes: compared.notes.clone(),
@@ -62,6 +64,18 @@ fn side_document(side: &SideWorkload) -> CompareSideDocument {
                 transfers: recording.traffic.transfers,
             })
             .collect(),
+    }
+}
+
+fn throughput_document(throughput: &ThroughputChange) -> ThroughputDocument {
+    let [old_median, new_median] = throughput.medians();
+    ThroughputDocument {
+        basis: ChangeBasis::Simulated,
+        old_median,
+        new_median,
+        ratio: throughput.ratio(),
+        old: throughput.old.clone(),
+        new: throughput.new.clone(),
     }
 }
 

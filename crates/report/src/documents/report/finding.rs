@@ -8,8 +8,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::site::{PositionDocument, SiteDocument, access_word};
+use crate::documents::advise::simulated_change::SimulatedPointDocument;
 use crate::words::notes::{FindingNote, NoteKind};
 use crate::words::saving::{OutlookKey, SavingDocument, SearchEffort, saving_cell};
+
+/// Operations of the workload with the line of a finding free, in simulated time.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum FreedLineDocument {
+    /// It was executed.
+    Executed {
+        /// Beside today's.
+        point: Box<SimulatedPointDocument>,
+        /// The bound as a sentence.
+        words: String,
+    },
+    /// It was not.
+    Refused {
+        /// Reason.
+        refused: String,
+    },
+}
+
+impl FreedLineDocument {
+    /// Returns the bound as a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Self::Executed { words, .. } => words.clone(),
+            Self::Refused { refused } => format!("If its line cost nothing: not known, {refused}."),
+        }
+    }
+
+    /// Returns the operations over today's: `1.62`.
+    pub(crate) fn cell(&self) -> String {
+        match self {
+            Self::Executed { point, .. } => {
+                { point.ratio }.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
+            }
+            Self::Refused { .. } => "-".to_owned(),
+        }
+    }
+}
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct FindingDocument {
@@ -60,6 +99,9 @@ pub(crate) struct FindingDocument {
     /// the host's order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wait_percent: Option<f64>,
+    /// Operations of the workload with a line that costs nothing; absent where that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) if_free: Option<FreedLineDocument>,
     /// What a layout of the type can save; null where none does, or nothing was searched.
     pub(crate) saving: Option<SavingDocument>,
     /// Reason why `saving` is null: `not searched`, or what the search found.

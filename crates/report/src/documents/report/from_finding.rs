@@ -10,13 +10,16 @@ use relayout_session::ProductionPlacement;
 
 use super::finding::{
     AdjacentDocument, AdjacentPairDocument, AdviceDocument, DeclaringDocument, ElementRunDocument,
-    ElementUsersDocument, ElementsDocument, FindingDocument, MemberDocument, PairDocument,
-    PlaceDocument, ProductionDocument, RemoteReadDocument, ReplayedDocument, SideDocument,
+    ElementUsersDocument, ElementsDocument, FindingDocument, FreedLineDocument, MemberDocument,
+    PairDocument, PlaceDocument, ProductionDocument, RemoteReadDocument, ReplayedDocument,
+    SideDocument,
 };
 use super::site::site_document;
 use crate::ReportContents;
+use crate::documents::advise::simulated_change::SimulatedPointDocument;
 use crate::documents::time_shares::{percent_of_time, recorded_cpu_times};
 use crate::words::ContextNoun;
+use crate::words::freed_line::freed_line_words;
 use crate::words::notes::finding_notes;
 use crate::words::remedy::{self, RemedyContext};
 use crate::words::saving::OutlookWords;
@@ -32,10 +35,6 @@ impl FindingDocument {
         outlook: &OutlookWords<'_>,
     ) -> Self {
         let noun = ContextNoun::from_meta(report.meta);
-        let (saving, saving_why) = match outlook.saving_document() {
-            Ok(saving) => (Some(saving), None),
-            Err(reason) => (None, Some(reason)),
-        };
         let CoherenceTally {
             read_transfers,
             write_transfers,
@@ -69,8 +68,9 @@ impl FindingDocument {
             false_lifetime,
             share: finding.share,
             wait_percent: wait_percent(finding, report),
-            saving,
-            saving_why,
+            if_free: freed_line_document(finding, report),
+            saving: outlook.saving_document().ok(),
+            saving_why: outlook.saving_document().err(),
             saving_words: outlook.saving_words(),
             outlook: outlook.key(),
             search_effort: outlook.search_effort(),
@@ -108,6 +108,27 @@ impl FindingDocument {
 fn wait_percent(finding: &Finding, report: &ReportContents<'_>) -> Option<f64> {
     let times = recorded_cpu_times(&report.meta.runs)?;
     Some(percent_of_time(finding.wait_ps?, &times))
+}
+
+/// Returns the operations with the line of a finding free; `None` if that was not executed.
+fn freed_line_document(
+    finding: &Finding,
+    report: &ReportContents<'_>,
+) -> Option<FreedLineDocument> {
+    let freed = { report.freed.iter() }.find(|freed| freed.rank == finding.rank)?;
+    let point = freed.outcome.as_ref().map(|change| change.points.first());
+    Some(match point {
+        Ok(point) => {
+            let point = SimulatedPointDocument::from(point?);
+            FreedLineDocument::Executed {
+                words: freed_line_words(&point),
+                point: Box::new(point),
+            }
+        }
+        Err(error) => FreedLineDocument::Refused {
+            refused: error.to_string(),
+        },
+    })
 }
 
 impl ElementsDocument {

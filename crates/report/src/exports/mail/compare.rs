@@ -7,7 +7,7 @@ use relayout_layout::word_lists::word_series;
 use relayout_verify::judged_change::ChangeVerdict;
 
 use crate::documents::compare::{CompareDocument, WorkloadDocument};
-use crate::words::recording_changes::{member_words, rate_words, side_words};
+use crate::words::recording_changes::{member_words, rate_words, side_words, throughput_words};
 use crate::words::wrap::wrap_text_at;
 
 /// Widest line, unless a name is longer.
@@ -44,6 +44,13 @@ fn workload_mail(workload: &WorkloadDocument) -> String {
     let mut text = format!("{}\n", workload.title());
     for side in [("old", &workload.old), ("new", &workload.new)] {
         let _ = writeln!(text, "  {}: {}", side.0, side_words(side.1));
+    }
+    if let Some(throughput) = &workload.throughput {
+        let _ = writeln!(
+            text,
+            "\n  {}",
+            wrap_text_at(WIDTH, &throughput_words(throughput), 2)
+        );
     }
     let all = format!(
         "All memory, {}: {}.",

@@ -45,6 +45,7 @@ const OTHER_MEMBERS_MAX: usize = 8;
 ///     judgements: None,
 ///     sources: &[],
 ///     layouts: &[],
+///     freed: &[],
 /// };
 /// let context = SarifContext { version: "0.1.0", information_uri: "", source_roots: &[] };
 /// let log = render_findings(&report, &MemberDeclarations::default(), &context)?;

@@ -115,7 +115,7 @@ fn think_sentence(curve: &CurveDocument) -> Option<String> {
     let cpus = curve.effect_cpus;
     (!words.is_empty()).then(|| {
         format!(
-            "Gain on {cpus} CPUs by further time of the program between operations (--think): {}.",
+            "Gain on {cpus} CPUs by further time of the program between operations (--user-time): {}.",
             words.join(", ")
         )
     })

@@ -70,16 +70,22 @@ fn push_candidates(text: &mut String, candidates: &[CandidateDocument], marked: 
     if shown.is_empty() {
         return;
     }
+    let is_simulated = shown.iter().any(|candidate| candidate.simulated.is_some());
+    let brings = if is_simulated { "  brings" } else { "" };
     let _ = writeln!(
         text,
-        "\n  Candidates    saves  members  aligned  growth  edit (--pick N)"
+        "\n  Candidates    saves{brings}  members  aligned  growth  edit (--pick N)"
     );
     for (number, candidate) in listed_candidates(&shown, marked) {
         let mark = if marked == Some(number) { '>' } else { ' ' };
         // Not negated, because that makes -0.0 of 0.0.
         let saved = 0.0 - candidate.change_percent.value;
+        let brings = match is_simulated {
+            true => format!("  {:>6}", brought(candidate)),
+            false => String::new(),
+        };
         let row = format!(
-            "{mark} found {number:<5} {saved:>7.1}%  {:>7}  {:>7}  {:>6}  ",
+            "{mark} found {number:<5} {saved:>7.1}%{brings}  {:>7}  {:>7}  {:>6}  ",
             candidate.edits.members, candidate.edits.attributes, candidate.edits.grown_bytes
         );
         let words = shorten(&candidate.edit, COLUMNS - row.len());
@@ -92,6 +98,20 @@ fn push_candidates(text: &mut String, candidates: &[CandidateDocument], marked: 
             "  and {more} more with --all; --layouts prints the members."
         );
     }
+}
+
+/// Returns the operations over today's with the most CPUs, in simulated time: `1.29`, or `1.05?` if that is unclear.
+fn brought(candidate: &CandidateDocument) -> String {
+    let change = candidate.simulated.as_ref();
+    let point = change.and_then(|change| change.points.iter().max_by_key(|point| point.cpus));
+    let ratio = point.and_then(|point| Some((point, point.ratio?)));
+    ratio.map_or_else(
+        || "-".to_owned(),
+        |(point, ratio)| {
+            let mark = if point.verdict == "unclear" { "?" } else { "" };
+            format!("{ratio:.2}{mark}")
+        },
+    )
 }
 
 /// Returns the candidates of the short list with their numbers: the one with the most gain, the marked

@@ -105,6 +105,16 @@ fn sentences(change: &SimulatedChangeDocument) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let breaks =
+        |point: &SimulatedPointDocument| point.today.order_breaks + point.then.order_breaks;
+    let disturbed = { change.points.iter() }.filter(|point| breaks(point) > 0);
+    sentences.extend(disturbed.map(|point| {
+        format!(
+            "With {} CPUs, the host broke the order of accesses {}: the next run may differ.",
+            point.cpus,
+            counted(breaks(point), "time"),
+        )
+    }));
     let unmapped = { change.points.iter() }.filter(|point| point.unmapped_percent >= UNMAPPED_MIN);
     sentences.extend(unmapped.map(|point| {
         format!(

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use super::adjacent;
 use crate::documents::report::ReportDocument;
 use crate::documents::report::finding::{
-    FindingDocument, MemberDocument, PairDocument, ProductionDocument,
+    FindingDocument, FreedLineDocument, MemberDocument, PairDocument, ProductionDocument,
 };
 use crate::words::access::{access_words, shown_name, source_words};
 use crate::words::finding::finding_name;
@@ -49,7 +49,9 @@ pub(crate) fn write_finding(
         .filter(|_| tells_saving)
         .map(|words| format!("Saving: {words}"));
     let advice = finding.advice.iter().map(|advice| &advice.words);
-    let rows = { finding.notes.iter().flat_map(note_rows) }
+    let if_free = finding.if_free.as_ref().map(FreedLineDocument::sentence);
+    let rows = { if_free.iter().flat_map(|words| wrapped(words)) }
+        .chain(finding.notes.iter().flat_map(note_rows))
         .chain(advice.flat_map(|words| wrapped(words)))
         .chain(origin_notes(finding))
         .chain(finding.production.as_ref().map(production_note))

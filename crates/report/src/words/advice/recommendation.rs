@@ -1,5 +1,6 @@
 //! Sentences about the recommended layout.
 
+use relayout_advice::LayoutPool;
 use relayout_layout::word_lists::word_series;
 use relayout_search::{
     AdviceVerdict, ComparedBy, EditSize, LayoutAdvice, RankedLayout, Recommendation, change,
@@ -49,6 +50,12 @@ fn compared_sentence(advice: &LayoutAdvice, recommended: &Recommendation) -> Str
     match (advice.compared_by, curve) {
         (ComparedBy::PredictedTime { cpus }, _) => {
             format!("Layouts are compared by the predicted time of an operation on {cpus} CPUs.")
+        }
+        (ComparedBy::SimulatedTime { cpus }, _) => {
+            format!("The executed layouts are compared by the time of an operation on {cpus} CPUs, simulated.")
+        }
+        (ComparedBy::Transfers, _) if advice.is_simulated() => {
+            "The draws of the machine's rules disagree about the executed layouts, so these are compared by transfers.".to_owned()
         }
         (ComparedBy::Transfers, Some(curve)) if curve.is_loss() => {
             let cpus = curve.compared_point().map_or(0, |point| point.cpus);
@@ -151,6 +158,21 @@ pub(crate) fn edit_words(edit: &EditSize) -> String {
     }
 }
 
+/// Says that the layouts with fewer transfers are no faster.
+fn no_faster_sentence(pool: LayoutPool<'_>) -> String {
+    let mut ratios = pool.advice.simulated_ratios();
+    let best = ratios
+        .clone()
+        .map(|simulated| simulated.ratio)
+        .fold(0.0, f64::max);
+    let cpus = ratios.next().map_or(0, |simulated| simulated.cpus);
+    let count = counted(pool.advice.simulated_ratios().count() as u64, "layout");
+    format!(
+        "Of {count} with fewer transfers that were executed on {cpus} CPUs in simulated time, the best has {best:.2} times today's \
+         operations."
+    )
+}
+
 fn no_recommendation_sentence(patched: &PatchedType<'_>) -> String {
     let Some(pool) = patched.advised.unguarded_pool() else {
         return "Nothing was searched.".to_owned();
@@ -176,6 +198,7 @@ fn no_recommendation_sentence(patched: &PatchedType<'_>) -> String {
             let reason = reason.unwrap_or_default();
             format!("The best has fewer transfers over all, but {reason}.")
         }
+        AdviceVerdict::NoFaster => no_faster_sentence(pool),
         AdviceVerdict::Traded | AdviceVerdict::Slower | AdviceVerdict::Better => {
             format!("{found} is clearly better and harmless elsewhere.")
         }

@@ -8,7 +8,7 @@ use relayout_session::advise::{PatchOutcome, PatchedType};
 
 use crate::words::advice::{PoolView, change_words};
 use answers::{
-    comment_answer, configuration_answer, memory_answer, order_answer, reason_answer,
+    comment_answer, configuration_answer, gain_answer, memory_answer, order_answer, reason_answer,
     saving_answer, workload_answer,
 };
 
@@ -69,7 +69,9 @@ fn layout_answers(
 ) -> Vec<ReviewAnswer> {
     let doubts = patched.advised.doubts_about(reviewed.ranked);
     let instructions = element_instructions(reviewed.view.gathered, reviewed.ranked);
-    let mut answers = vec![
+    let gain = gain_answer(patched, reviewed).map(|gain| ("Brings", gain));
+    let mut answers = Vec::from_iter(gain);
+    answers.extend([
         ("Saves", saving_answer(reviewed, &doubts)),
         ("Memory", memory_answer(reviewed)),
         ("Other workloads", workload_answer(reviewed, top)),
@@ -80,7 +82,7 @@ fn layout_answers(
         ("Why this edit", reason_answer(patched, reviewed)),
         ("Comment", comment_answer(patched)),
         ("Order", order_answer(reviewed)),
-    ];
+    ]);
     answers.extend(instructions.map(|words| ("What to write", sentence_of(&words))));
     { answers.into_iter() }
         .map(|(question, answer)| ReviewAnswer { question, answer })

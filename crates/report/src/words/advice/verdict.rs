@@ -33,6 +33,7 @@ pub(crate) fn best_found(advice: &LayoutAdvice) -> Option<&RankedLayout> {
         AdviceVerdict::Better
             | AdviceVerdict::Traded
             | AdviceVerdict::Slower
+            | AdviceVerdict::NoFaster
             | AdviceVerdict::Slight
             | AdviceVerdict::Uneven
             | AdviceVerdict::Unclear
@@ -72,6 +73,9 @@ pub(crate) fn verdict_sentences(view: &PoolView<'_>) -> String {
             best.and_then(uneven_words).unwrap_or_default()
         )),
         AdviceVerdict::Slower => no_advice(slower_words(best)),
+        AdviceVerdict::NoFaster => {
+            no_advice("has fewer transfers, but is no faster in simulated time".to_owned())
+        }
         AdviceVerdict::Traded => {
             let events = best.map_or(0, |best| transfers_and_upgrades(best));
             let words = from_to_words(transfers_and_upgrades(&advice.current), events);

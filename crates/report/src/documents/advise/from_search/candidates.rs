@@ -18,6 +18,7 @@ use crate::documents::advise::candidate::{
 use crate::documents::advise::curve::CurveDocument;
 use crate::documents::advise::from_search::evidence::doubt_documents;
 use crate::documents::advise::from_search::pool::scenario_documents;
+use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 use crate::words::advice::doubts::part_sentence;
 use crate::words::advice::line_changes::line_sentences;
 use crate::words::advice::memory::own_allocator_sentence;
@@ -36,6 +37,9 @@ pub(super) fn given_documents(
         ..candidate_document(view, ranked)
     });
     let mut documents: Vec<CandidateDocument> = documents.collect();
+    for (index, document) in documents.iter_mut().enumerate() {
+        document.set_simulated(advised, PoolLayout::Given(index));
+    }
     if let Some(PatchOutcome::Diff(written)) = patch
         && let PoolLayout::Given(index) = written.edited.layout
         && let Some(document) = documents.get_mut(index)
@@ -58,13 +62,17 @@ pub(super) fn candidate_documents(
         .map(|(place, index)| {
             let ranked = &pool.advice.candidates[*index];
             let listed_index = pool.user_layouts.len() + place;
-            CandidateDocument {
+            let mut document = CandidateDocument {
                 elsewhere: Some(scenario_documents(pool, listed_index)),
                 needs_allocation: view.gathered.calls_to_change(ranked),
                 number: Some(place + 1),
                 doubts: doubt_documents(advised, Some(ranked)),
                 ..candidate_document(view, ranked)
+            };
+            if pool.statements.is_empty() {
+                document.set_simulated(advised, PoolLayout::Candidate(*index));
             }
+            document
         })
         .collect();
     if let Some(PatchOutcome::Diff(written)) = patch
@@ -101,6 +109,18 @@ fn add_patch_document(
 }
 
 impl CandidateDocument {
+    fn set_simulated(&mut self, advised: &AdvisedType<'_>, layout: PoolLayout) {
+        let name = match (self.number, self.given_name()) {
+            (Some(number), _) => format!("found {number}"),
+            (None, name) => name.to_owned(),
+        };
+        match advised.simulated_layout(layout) {
+            Some(Ok(change)) => self.simulated = Some(SimulatedChangeDocument::new(&name, change)),
+            Some(Err(refused)) => self.not_simulated = Some(refused.to_string()),
+            None => {}
+        }
+    }
+
     fn set_patch(&mut self, edited: &EditedCandidate) {
         self.patch = Some(edited.diff.clone());
         self.edits.lines = Some(edited.changed_lines());
@@ -134,6 +154,8 @@ pub(super) fn candidate_document(view: &PoolView<'_>, ranked: &RankedLayout) -> 
         group_crossings: group_crossing_documents(shape, ranked),
         predicted_gain: ranked.gain.as_ref().map(gain_document),
         predicted_curve: ranked.curve.as_ref().map(CurveDocument::new),
+        simulated: None,
+        not_simulated: None,
         transfers_change: ranked.interval.map(interval_document),
         places: place_changes_document(&advice.current, ranked),
         worst_change: ranked.parts.worst(),

@@ -8,6 +8,7 @@ use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPa
 
 use crate::words::advice::recommendation::recommendation_reason;
 use crate::words::advice::review::ReviewedLayout;
+use crate::words::advice::simulated_gain::simulated_gain_sentence;
 use crate::words::advice::{doubts, from_to_words, memory, order, places};
 use crate::words::counted;
 use crate::words::percent::signed_percent;
@@ -20,6 +21,18 @@ const SCENARIOS_MAX: usize = 4;
 
 /// Places in the source that are named in one answer.
 const USES_MAX: usize = 3;
+
+/// Returns what the layout brings in simulated time; `None` where that was not asked for.
+pub(super) fn gain_answer(
+    patched: &PatchedType<'_>,
+    reviewed: &ReviewedLayout<'_>,
+) -> Option<String> {
+    if !reviewed.view.pool.statements.is_empty() {
+        return None;
+    }
+    let simulated = patched.advised.simulated_layout(reviewed.layout)?;
+    Some(simulated_gain_sentence(simulated))
+}
 
 pub(super) fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> String {
     let advice = reviewed.view.pool.advice;
@@ -73,6 +86,7 @@ pub(super) fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt
                 gain.contexts, gain.ratio.value, gain.ratio.low, gain.ratio.high
             );
         }
+        None if then.simulated.is_some() => {}
         None if then.curve.is_some() => {
             text.push_str(" Throughput is predicted below; `relayout verify` measures it.");
         }

@@ -1,16 +1,16 @@
-//! Ratio of two rates, with what the machine's unknown rules make of it.
+//! Ratio of two rates that a model gives, with what the model's unknown parameters make of it.
 
 /// Part of the draws that an interval leaves out.
 const LEFT_OUT: f64 = 0.1;
 /// Ratios that differ by less are the same.
 const SAME_WITHIN: f64 = 0.005;
 
-/// Operations a second of two windows; `None` for an empty one.
+/// Rates of today and with a change, in the same unit; `None` where nothing happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatePair {
-    /// With today's layout.
+    /// As it is.
     pub today: Option<f64>,
-    /// With the other one.
+    /// With the change.
     pub then: Option<f64>,
 }
 
@@ -20,25 +20,25 @@ impl RatePair {
     }
 }
 
-/// Ratio of two simulated rates.
+/// Rate with a change over that of today.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrawnRatio {
-    /// With the expected rules; `None` if a window is empty.
+    /// With the expected parameters; `None` if nothing happened on one side.
     pub expected: Option<f64>,
-    /// Of each draw of the rules, in order; those without an operation are left out.
+    /// Of each draw of the parameters, in order; those in which nothing happened are left out.
     pub drawn: Vec<f64>,
 }
 
-/// What a ratio says of a change.
+/// Verdict of a ratio on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatioVerdict {
-    /// More operations.
+    /// The rate grows.
     Better,
-    /// Fewer operations.
+    /// The rate falls.
     Worse,
-    /// As many.
+    /// The rate stays.
     Same,
-    /// The rules disagree, or nobody drew them.
+    /// The draws disagree, or there are none.
     Unclear,
 }
 
@@ -55,7 +55,7 @@ impl RatioVerdict {
 }
 
 impl DrawnRatio {
-    /// Makes the ratio from the rates with the expected rules, and with each draw.
+    /// Makes the ratio from the rates with the expected parameters, and with each draw.
     pub fn new(expected: RatePair, drawn: &[RatePair]) -> Self {
         Self {
             expected: expected.ratio(),
@@ -64,7 +64,7 @@ impl DrawnRatio {
     }
 
     /// Returns the bounds that leave out a tenth of the draws, half of it at each end, and hold the ratio with the expected
-    /// rules; `None` without draws.
+    /// parameters; `None` without draws.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let mut ordered = self.drawn.clone();
         ordered.sort_by(f64::total_cmp);
@@ -75,7 +75,7 @@ impl DrawnRatio {
         Some((low.min(expected), high.max(expected)))
     }
 
-    /// Returns what the draws agree on.
+    /// Returns the verdict of all draws.
     pub fn verdict(&self) -> RatioVerdict {
         let Some((low, high)) = self.interval() else {
             return RatioVerdict::Unclear;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_expected_rules_are_never_outside_of_the_interval() {
+    fn the_expected_ratio_is_never_outside_of_the_interval() {
         let ratio = DrawnRatio {
             expected: Some(0.9),
             drawn: vec![1.1, 1.2],
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_windows_have_no_ratio() {
+    fn rates_without_events_have_no_ratio() {
         let pair = |today, then| RatePair { today, then };
         let empty = [pair(Some(0.0), Some(1.0)), pair(None, Some(1.0))];
         let ratio = DrawnRatio::new(pair(Some(2.0), Some(3.0)), &empty);
