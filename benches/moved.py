@@ -47,9 +47,9 @@ ROWS = {
     "rq": Row("pipe", 16, "runqueues"),
     "vm_area_struct": Row("tlb", 16, "vm_area_struct", "5ms"),
     "dentry": Row("stat-one", 20, "dentry"),
-    "shmem_inode_info": Row("fcopy", 16, "shmem_inode_cache", "10ms"),
+    "shmem_inode_info": Row("stat", 16, "shmem_inode_cache"),
     "optimistic_spin_node": Row("fcopy", 40, "osq_node", "10ms"),
-    "pcpu_chunk": Row("mntns", 16, "pcpu_chunk", "10ms"),
+    "pcpu_chunk": Row("mntns", 8, "pcpu_chunk", "40ms"),
 }
 
 

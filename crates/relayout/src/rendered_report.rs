@@ -193,11 +193,20 @@ fn render(
 }
 
 /// Executes the recorded guest with the lines of the first findings free.
+///
+/// # Errors
+/// The recording has the order of the host, or the guest cannot execute.
 fn free_lines(
     request: FreeLinesRequest<'_>,
     resolved: &ResolvedProfile<'_>,
     findings: &Findings,
 ) -> Result<Vec<FreedLine>, UserError> {
+    if resolved.profile.meta.simulated_machine.is_none() {
+        let text =
+            "--if-free: the recording has the order of the host, in which nobody waits for lines";
+        return Err(UserError::input(text)
+            .with_remedy("record with --machine NAME (`relayout probe --machines` lists them)"));
+    }
     let choice = GuestChoice {
         kernel: request.kernel,
         ..GuestChoice::default()

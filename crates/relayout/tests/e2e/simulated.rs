@@ -335,6 +335,11 @@ fn what_if_executes_the_recorded_guest_again() {
     );
     let ended = stand.run("what-if out dentry --simulate --move d_lockref:after:d_lru");
     assert!(ended.stderr.contains("give --machine NAME"), "{ended:?}");
+    let ended = stand.run("report out --if-free");
+    assert!(
+        ended.stderr.contains("record with --machine NAME"),
+        "{ended:?}"
+    );
 }
 
 /// `advise --simulate` recommends by what `what-if --simulate` prints of the same layouts.
