@@ -167,6 +167,16 @@ pub struct SimulatedType<'t, 'p> {
 
 /// Executes the recorded workload with other layouts of a type.
 pub trait LayoutSimulator {
+    /// Returns without an error if a layout can be executed.
+    ///
+    /// # Errors
+    /// The guest does not find the type's objects, or cannot take them for having this layout.
+    fn verify_layout(
+        &self,
+        subject: SimulatedType<'_, '_>,
+        layout: &StructLayout,
+    ) -> Result<(), UserError>;
+
     /// Executes today's layout and each of the others. Returns what each brings, in order.
     ///
     /// # Errors
@@ -191,28 +201,41 @@ pub fn simulate_best(
         let Some(advice) = advised.advice() else {
             continue;
         };
-        let chosen = best_layouts(advised, advice);
-        let layouts: Vec<&StructLayout> = { chosen.iter() }
-            .filter_map(|layout| Some(&layout.ranked(advised.unguarded_pool()?)?.layout))
-            .collect();
-        if layouts.is_empty() {
-            continue;
-        }
         let gathered = &advised.searched.gathered;
         let subject = SimulatedType {
             gathered,
             mapping: &TypeMapping::find(resolved, gathered),
             current: &advice.current.layout,
         };
-        let outcomes = simulator.simulate_layouts(subject, &layouts)?;
-        advised.simulated = chosen.into_iter().zip(outcomes).collect();
+        let mut executed = Vec::new();
+        let mut refused = Vec::new();
+        for layout in layouts_by_rank(advised, advice) {
+            let pool = advised.unguarded_pool();
+            let Some(ranked) = pool.and_then(|pool| layout.ranked(pool)) else {
+                continue;
+            };
+            match simulator.verify_layout(subject, &ranked.layout) {
+                Ok(()) => executed.push((layout, &ranked.layout)),
+                Err(error) => refused.push((layout, Err(error))),
+            }
+            if executed.len() == CANDIDATES_MAX + advice.user_layouts.len() {
+                break;
+            }
+        }
+        let layouts: Vec<&StructLayout> = executed.iter().map(|(_, layout)| *layout).collect();
+        let outcomes = match layouts.is_empty() {
+            true => Vec::new(),
+            false => simulator.simulate_layouts(subject, &layouts)?,
+        };
+        let executed = executed.into_iter().map(|(layout, _)| layout);
+        advised.simulated = executed.zip(outcomes).chain(refused).collect();
         advised.decide_by_simulation();
     }
     Ok(())
 }
 
-/// Returns the layouts of the user and the best candidates: those that transfers recommend, then the others worth showing.
-fn best_layouts(advised: &AdvisedType<'_>, advice: &LayoutAdvice) -> Vec<PoolLayout> {
+/// Returns the layouts of the user and the candidates: those that transfers recommend first, then the others worth showing.
+fn layouts_by_rank(advised: &AdvisedType<'_>, advice: &LayoutAdvice) -> Vec<PoolLayout> {
     let recommended = { advised.unguarded_pool() }
         .map(|pool| pool.recommendations(advised.limits))
         .unwrap_or_default();
@@ -226,7 +249,6 @@ fn best_layouts(advised: &AdvisedType<'_>, advice: &LayoutAdvice) -> Vec<PoolLay
         seen.push(*index);
         is_new
     });
-    candidates.truncate(CANDIDATES_MAX);
     let given = (0..advice.user_layouts.len()).map(PoolLayout::Given);
     given
         .chain(candidates.into_iter().map(PoolLayout::Candidate))

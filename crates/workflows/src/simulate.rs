@@ -189,6 +189,23 @@ impl BegunRun<'_, '_> {
 }
 
 impl LayoutSimulator for GuestSimulation<'_, '_> {
+    fn verify_layout(
+        &self,
+        subject: SimulatedType<'_, '_>,
+        layout: &StructLayout,
+    ) -> Result<(), UserError> {
+        for cpus in self.guest.cpu_counts(self.request) {
+            let is_recorded = self.guest.is_recorded(cpus);
+            let (objects, _) = objects_of_guest(subject.mapping, is_recorded);
+            if objects.is_empty() {
+                return Err(no_named_object());
+            }
+            let shape = &subject.gathered.shape;
+            layout_moves(shape, subject.current, layout, &objects)?;
+        }
+        Ok(())
+    }
+
     fn simulate_layouts(
         &self,
         subject: SimulatedType<'_, '_>,

@@ -188,9 +188,22 @@ fn without_another_workload_all_layouts_are_harmless() {
 struct GivenRates {
     /// Ratio of each layout, and whether all draws agree.
     ratios: Vec<(f64, bool)>,
+    /// Size of the largest layout that is executed.
+    bytes_max: u64,
 }
 
 impl LayoutSimulator for GivenRates {
+    fn verify_layout(
+        &self,
+        _: SimulatedType<'_, '_>,
+        layout: &StructLayout,
+    ) -> Result<(), UserError> {
+        match layout.size > self.bytes_max {
+            true => Err(UserError::input("it has more bytes")),
+            false => Ok(()),
+        }
+    }
+
     fn simulate_layouts(
         &self,
         _: SimulatedType<'_, '_>,
@@ -236,6 +249,7 @@ fn check_simulated(ratios: &[(f64, bool)], verdict: AdviceVerdict, expect: Optio
     let mut types = [recording.advise("hot")];
     let rates = GivenRates {
         ratios: ratios.to_vec(),
+        bytes_max: u64::MAX,
     };
     simulate_best(&recording.resolved(), &mut types, &rates).expect("executed");
     let [advised] = &types;
@@ -272,4 +286,23 @@ fn transfers_decide_where_the_draws_disagree() {
     // What was not executed is not recommended in the place of what is slower.
     check_simulated(&[(0.9, true)], AdviceVerdict::NoFaster, None);
     check_simulated(&[], AdviceVerdict::Better, Some(0));
+}
+
+#[test]
+fn layouts_that_cannot_be_executed_take_no_place() {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let mut types = [recording.advise("hot")];
+    let today = types[0].advice().expect("searched").current.layout.size;
+    let rates = GivenRates {
+        ratios: vec![(1.2, true); 3],
+        bytes_max: today,
+    };
+    simulate_best(&recording.resolved(), &mut types, &rates).expect("executed");
+    let [advised] = &types;
+    let pool = advised.unguarded_pool().expect("searched");
+    let size = |layout: PoolLayout| layout.ranked(pool).expect("a candidate").layout.size;
+    assert!(!advised.simulated.is_empty());
+    for (layout, outcome) in &advised.simulated {
+        assert_eq!(outcome.is_ok(), size(*layout) <= today, "{layout:?}");
+    }
 }

@@ -91,6 +91,16 @@ fn push_candidates(text: &mut String, candidates: &[CandidateDocument], marked: 
         let words = shorten(&candidate.edit, COLUMNS - row.len());
         let _ = writeln!(text, "{row}{words}");
     }
+    let listed = listed_candidates(&shown, marked);
+    let refused = { listed.iter() }
+        .find_map(|(number, candidate)| Some((number, candidate.not_simulated.as_ref()?)));
+    if let Some((number, reason)) = refused {
+        push_line(
+            text,
+            &format!("  found {number} was not executed: {reason}."),
+            2,
+        );
+    }
     let more = shown.len().saturating_sub(CANDIDATES_MAX);
     if more > 0 {
         let _ = writeln!(

@@ -72,7 +72,7 @@ fn layout_answers(
     let gain = gain_answer(patched, reviewed).map(|gain| ("Brings", gain));
     let mut answers = Vec::from_iter(gain);
     answers.extend([
-        ("Saves", saving_answer(reviewed, &doubts)),
+        ("Saves", saving_answer(patched, reviewed, &doubts)),
         ("Memory", memory_answer(reviewed)),
         ("Other workloads", workload_answer(reviewed, top)),
         (

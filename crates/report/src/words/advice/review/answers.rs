@@ -34,7 +34,11 @@ pub(super) fn gain_answer(
     Some(simulated_gain_sentence(simulated))
 }
 
-pub(super) fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> String {
+pub(super) fn saving_answer(
+    patched: &PatchedType<'_>,
+    reviewed: &ReviewedLayout<'_>,
+    doubts: &[AdviceDoubt],
+) -> String {
     let advice = reviewed.view.pool.advice;
     let (today, then) = (&advice.current, reviewed.ranked);
     let resolved = reviewed.view.resolved;
@@ -86,7 +90,7 @@ pub(super) fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt
                 gain.contexts, gain.ratio.value, gain.ratio.low, gain.ratio.high
             );
         }
-        None if then.simulated.is_some() => {}
+        None if !patched.advised.simulated.is_empty() => {}
         None if then.curve.is_some() => {
             text.push_str(" Throughput is predicted below; `relayout verify` measures it.");
         }
