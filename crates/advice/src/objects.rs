@@ -121,9 +121,11 @@ pub struct ContendedType {
     pub skip_reason: Option<String>,
 }
 
-/// Returns the types and variables with transfers, most transfers first.
+/// Returns the types and variables with transfers: in simulated time those first for which contexts stood still longest, else
+/// those with the most transfers.
 pub(super) fn rank_contended_types(resolved: &ResolvedProfile<'_>) -> Vec<ContendedType> {
     let types = resolved.resolution.types();
+    // Waiting in picoseconds, and transfers.
     let mut by_name: BTreeMap<(AdvisedSubject, Option<String>), (u64, u64)> = BTreeMap::new();
     let is_transfer = |row: &&ConflictRow| row.transfer != CoherenceEvent::Upgrade;
     for row in resolved.profile.conflicts.iter().filter(is_transfer) {

@@ -159,7 +159,7 @@ pub type LayoutSimulated = Result<SimulatedChange, UserError>;
 pub struct SimulatedType<'t, 'p> {
     /// Recorded objects.
     pub gathered: &'t GatheredType<'p>,
-    /// Where they are.
+    /// Places of its objects in the guest.
     pub mapping: &'t TypeMapping,
     /// Today's layout.
     pub current: &'t StructLayout,

@@ -75,7 +75,7 @@ pub struct GuestSimulation<'s, 'k> {
     pub guest: &'s RepeatedGuest<'k>,
     /// What to simulate.
     pub request: &'s SimulationRequest,
-    /// Where steps are said.
+    /// Display of the steps.
     pub progress: &'s dyn RecordingProgress,
 }
 
@@ -142,6 +142,25 @@ impl<'k> GuestSimulation<'_, 'k> {
         Ok(BegunRun { run, today, until })
     }
 
+    /// Returns a layout as moves of bytes, in a guest with a number of CPUs.
+    fn requested_moves(
+        &self,
+        subject: SimulatedType<'_, '_>,
+        cpus: u16,
+        layout: &StructLayout,
+    ) -> Result<Vec<RequestedMove>, UserError> {
+        let is_recorded = self.guest.is_recorded(cpus);
+        let (objects, _) = objects_of_guest(subject.mapping, is_recorded);
+        if objects.is_empty() {
+            let text = "no object of it has a name (a slab cache of its own, a variable) by which a guest with other CPUs finds it";
+            return Err(
+                UserError::input(text).with_remedy("leave out --cpus, or record with as many CPUs")
+            );
+        }
+        let shape = &subject.gathered.shape;
+        layout_moves(shape, subject.current, layout, &objects)
+    }
+
     /// Executes today's layout and the moved ones.
     fn simulate_point(&self, moved: &MovedLayouts) -> Result<Vec<SimulatedPoint>, UserError> {
         let begun = self.begin(moved.cpus)?;
@@ -195,13 +214,7 @@ impl LayoutSimulator for GuestSimulation<'_, '_> {
         layout: &StructLayout,
     ) -> Result<(), UserError> {
         for cpus in self.guest.cpu_counts(self.request) {
-            let is_recorded = self.guest.is_recorded(cpus);
-            let (objects, _) = objects_of_guest(subject.mapping, is_recorded);
-            if objects.is_empty() {
-                return Err(no_named_object());
-            }
-            let shape = &subject.gathered.shape;
-            layout_moves(shape, subject.current, layout, &objects)?;
+            self.requested_moves(subject, cpus, layout)?;
         }
         Ok(())
     }
@@ -213,15 +226,9 @@ impl LayoutSimulator for GuestSimulation<'_, '_> {
     ) -> Result<Vec<LayoutSimulated>, UserError> {
         let mut changes = self.empty_changes(layouts.len())?;
         for cpus in self.guest.cpu_counts(self.request) {
-            let is_recorded = self.guest.is_recorded(cpus);
-            let (objects, unmapped_share) = objects_of_guest(subject.mapping, is_recorded);
-            if objects.is_empty() {
-                return Ok(layouts.iter().map(|_| Err(no_named_object())).collect());
-            }
             let mut moves = Vec::new();
             for (place, (layout, change)) in layouts.iter().zip(&mut changes).enumerate() {
-                let shape = &subject.gathered.shape;
-                match layout_moves(shape, subject.current, layout, &objects) {
+                match self.requested_moves(subject, cpus, layout) {
                     Ok(moved) => moves.push((place, moved)),
                     Err(refused) => *change = Err(refused),
                 }
@@ -229,7 +236,7 @@ impl LayoutSimulator for GuestSimulation<'_, '_> {
             let moved = MovedLayouts {
                 cpus,
                 moves,
-                unmapped_share,
+                unmapped_share: objects_of_guest(subject.mapping, self.guest.is_recorded(cpus)).1,
             };
             if moved.moves.is_empty() {
                 break;
@@ -254,9 +261,4 @@ fn objects_of_guest(mapping: &TypeMapping, is_recorded: bool) -> (Vec<&MappedObj
     };
     let objects = mapping.named.iter().chain(addressed);
     (objects.collect(), unmapped_share)
-}
-
-fn no_named_object() -> UserError {
-    let text = "no object of it has a name (a slab cache of its own, a variable) by which a guest with other CPUs finds it";
-    UserError::input(text).with_remedy("leave out --cpus, or record with as many CPUs")
 }

@@ -44,7 +44,7 @@ pub(super) struct SimulatedRun<'r, 'k> {
     pub cpus: u16,
     /// Simulated time of each; as recorded if it is not given.
     pub length: Option<Duration>,
-    /// Where steps are said.
+    /// Display of the steps.
     pub progress: &'r dyn RecordingProgress,
 }
 

@@ -25,14 +25,14 @@ pub struct RequestedMove {
     target: MoveTarget,
 }
 
-/// Where bytes are said to lie.
+/// Place at which bytes are said to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MoveTarget {
     /// In the object, or behind it in lines of its own: the offset of the first byte.
     Offset(u32),
     /// On the next line of the object's own.
     OwnLine,
-    /// Where they are, on lines that cost nothing.
+    /// The place that they have, on lines that cost nothing.
     FreeLine,
 }
 
