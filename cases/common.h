@@ -95,6 +95,13 @@ static inline void work_apart(void)
 		__asm__ volatile("" : : "r"(turn));
 }
 
+/* Ends an operation. */
+static inline void finish_operation(void)
+{
+	MARK(OPERATION);
+	work_apart();
+}
+
 /* Says that something is `found` and not as `expected`. */
 bool equal(const char *what, uint64_t found, uint64_t expected);
 

@@ -73,7 +73,7 @@ static void send(struct worker *self, unsigned long operations)
 			__atomic_store_n(&queue->first, &csd->llist, __ATOMIC_RELEASE);
 		while (locked(csd))
 			cpu_relax();
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }
@@ -116,7 +116,7 @@ static void answer(struct worker *self, unsigned long operations)
 		READ_ONCE(csd->func)(READ_ONCE(csd->info));
 		self->sum += READ_ONCE(csd->llist.next) == NULL;
 		__atomic_store_n(&csd->flags, 0, __ATOMIC_RELEASE);
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }

@@ -31,7 +31,7 @@ static void flush(struct worker *self, unsigned long operations)
 {
 	for (unsigned long i = 0; i < operations; i++) {
 		__atomic_fetch_add(&memcg->vmstats[STAT].counter, 1, __ATOMIC_RELAXED);
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }
@@ -43,7 +43,7 @@ static void find(struct worker *self, unsigned long operations)
 
 	for (unsigned long i = 0; i < operations; i++) {
 		sum += READ_ONCE(memcg->vmstats_percpu) == &percpu;
-		work_apart();
+		finish_operation();
 	}
 	self->sum = sum;
 	self->operations += operations;
@@ -54,7 +54,7 @@ static void find_and_flush(struct worker *self, unsigned long operations)
 	for (unsigned long i = 0; i < operations; i++) {
 		self->sum += READ_ONCE(memcg->vmstats_percpu) == &percpu;
 		__atomic_fetch_add(&memcg->vmstats[STAT].counter, 1, __ATOMIC_RELAXED);
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }

@@ -29,7 +29,7 @@ static void write_count(struct worker *self, unsigned long operations)
 
 	for (unsigned long i = 0; i < operations; i++) {
 		WRITE_ONCE(mm->mmap_lock.count.counter, ++count);
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }
@@ -38,7 +38,7 @@ static void add_count(struct worker *self, unsigned long operations)
 {
 	for (unsigned long i = 0; i < operations; i++) {
 		__atomic_fetch_add(&mm->mmap_lock.count.counter, 1, __ATOMIC_SEQ_CST);
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }
@@ -49,7 +49,7 @@ static void read_owner(struct worker *self, unsigned long operations)
 
 	for (unsigned long i = 0; i < operations; i++) {
 		sum += (uint64_t)READ_ONCE(mm->mmap_lock.owner.counter);
-		work_apart();
+		finish_operation();
 	}
 	self->sum = sum;
 	self->operations += operations;
@@ -60,7 +60,7 @@ static void take_and_own(struct worker *self, unsigned long operations)
 	for (unsigned long i = 0; i < operations; i++) {
 		__atomic_fetch_add(&mm->mmap_lock.count.counter, 1, __ATOMIC_SEQ_CST);
 		__atomic_fetch_add(&mm->mmap_lock.owner.counter, 1, __ATOMIC_SEQ_CST);
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }

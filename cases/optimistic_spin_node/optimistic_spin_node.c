@@ -40,7 +40,7 @@ static void lock_and_unlock(struct worker *self, unsigned long operations)
 		WRITE_ONCE(node->next, &next);
 		WRITE_ONCE(node->locked, 1);
 		self->sum += (uint64_t)READ_ONCE(node->locked);
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }
@@ -51,7 +51,7 @@ static void wait_behind(struct worker *self, unsigned long operations)
 
 	for (unsigned long i = 0; i < operations; i++) {
 		sum += (uint64_t)READ_ONCE(node->cpu);
-		work_apart();
+		finish_operation();
 	}
 	self->sum = sum;
 	self->operations += operations;

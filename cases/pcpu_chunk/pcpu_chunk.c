@@ -39,7 +39,7 @@ static void allocate(struct worker *self, unsigned long operations)
 	for (unsigned long i = 0; i < operations; i++) {
 		take(i % 2 ? -AREA_BYTES : AREA_BYTES);
 		self->sum += (uint64_t)READ_ONCE(chunk->free_bytes);
-		work_apart();
+		finish_operation();
 	}
 	self->operations += operations;
 }
@@ -52,7 +52,7 @@ static void look_up(struct worker *self, unsigned long operations)
 
 	for (unsigned long i = 0; i < operations; i++) {
 		sum += (uint64_t)(at - (char *)READ_ONCE(chunk->base_addr));
-		work_apart();
+		finish_operation();
 	}
 	self->sum = sum;
 	self->operations += operations;

@@ -155,8 +155,12 @@ impl ByteMap {
         let mut own_lines = OWN_LINES;
         for (layout, mut all_objects) in layouts {
             all_objects.sort_unstable_by_key(|objects| objects.first);
-            let own_stride = u64::from(layout.own_bytes()).next_multiple_of(PAIR_BYTES);
+            let own_pairs = u64::from(layout.own_bytes()).next_multiple_of(PAIR_BYTES);
             for objects in all_objects {
+                let (phase, own_stride) = match layout.own_stride() {
+                    Some(stride) => (objects.first % PAIR_BYTES, stride.into()),
+                    None => (0, own_pairs),
+                };
                 let end = objects.end().filter(|&end| {
                     objects.count > 0
                         && objects.stride >= layout.bytes().into()
@@ -166,11 +170,16 @@ impl ByteMap {
                     objects,
                     end: end.ok_or(ByteMapError::ObjectPlaces)?,
                     layout: map.layouts.len() as u32,
-                    own_lines,
+                    own_lines: own_lines + phase,
                     own_stride,
                 });
                 // The pages below limit the number of objects, and so this sum.
-                own_lines = own_lines.saturating_add(own_stride.saturating_mul(objects.count));
+                let own_bytes = own_stride
+                    .saturating_mul(objects.count)
+                    .saturating_add(phase);
+                own_lines = own_lines
+                    .saturating_add(own_bytes)
+                    .next_multiple_of(PAIR_BYTES);
             }
             map.layouts.push(layout);
         }
@@ -217,6 +226,15 @@ impl ByteMap {
         self.find_area(address).map_or(address, |area| {
             area.said_address(address, &self.layouts[area.layout as usize])
         })
+    }
+
+    /// Returns true if objects reach into the page of an address.
+    #[inline]
+    pub fn has_page(&self, address: u64) -> bool {
+        let first = self.first / PAGE_BYTES;
+        let pages = (self.first % PAGE_BYTES + self.span).div_ceil(PAGE_BYTES);
+        let page = address / PAGE_BYTES;
+        page.wrapping_sub(first) < pages && self.pages.get(page).is_some()
     }
 
     /// Returns the objects that have the byte at an address.
@@ -291,6 +309,43 @@ mod tests {
             BASE + 63,     // between two objects
         ];
         assert_eq!(said, expect);
+    }
+
+    #[test]
+    fn own_bytes_follow_each_other_as_in_a_slab() {
+        let mut layout = MovedLayout::new(48).unwrap();
+        assert_eq!(layout.set_own_stride(0), Err(ByteMapError::OwnLines));
+        layout.move_bytes(0..8, 48 + 48).unwrap();
+        layout.move_bytes(8..48, 48).unwrap();
+        assert_eq!(layout.set_own_stride(55), Err(ByteMapError::OwnLines));
+        layout.set_own_stride(56).unwrap();
+        let areas = vec![objects(BASE + 16, 48, 3), objects(BASE + 0x4000, 48, 1)];
+        let map = ByteMap::new(vec![(layout, areas)]).unwrap();
+        let said: Vec<u64> = [16, 24, 64, 72, 0x4008]
+            .map(|offset| map.said_address(BASE + offset) - OWN_LINES)
+            .into();
+        // The first area ends at 16 + 3 * 56.
+        assert_eq!(said, [16 + 48, 16, 16 + 56 + 48, 16 + 56, 256]);
+        let read = ByteMap::parse(&alloc::string::ToString::to_string(&map));
+        assert_eq!(read, Some(map));
+    }
+
+    #[test]
+    fn pages_of_objects_are_known() {
+        let areas = vec![objects(BASE + 0xff0, 64, 1), objects(BASE + 0x4000, 64, 1)];
+        let map = ByteMap::new(vec![(own_line_at_8(64), areas)]).unwrap();
+        for (offset, expect) in [
+            (0, true),
+            (0xfff, true),
+            (0x1fff, true),
+            (0x2000, false),
+            (0x4fff, true),
+            (0x5000, false),
+        ] {
+            assert_eq!(map.has_page(BASE + offset), expect, "{offset:#x}");
+        }
+        assert!(!map.has_page(BASE - 1) && !map.has_page(0) && !map.has_page(u64::MAX));
+        assert!(!ByteMap::default().has_page(0));
     }
 
     #[test]

@@ -15,7 +15,7 @@ const SHARED_CACHES: &str = "kmalloc-";
 const CHUNK_TYPE: &str = "pcpu_chunk";
 
 /// Objects that are mapped by their addresses, at most: those with the most transfers.
-const ADDRESSED_MAX: usize = 256;
+const ADDRESSED_MAX: usize = 1024;
 
 /// Objects of one kind that hold the type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,12 +23,14 @@ pub struct MappedObjects {
     /// Slab cache or variable that has them, or the address of one as `0xffff888004a2c000`; `None` for a type whose objects
     /// need no name.
     pub place: Option<String>,
-    /// Type of the whole objects, without tag.
+    /// Type of the whole objects, without tag; in a program the number of bytes.
     pub holder: String,
     /// Bytes of a whole object.
     pub holder_bytes: u32,
     /// Offset of the type in it.
     pub offset: u32,
+    /// They are in slabs, whose slots follow their size.
+    pub is_in_slabs: bool,
 }
 
 impl MappedObjects {
@@ -45,6 +47,19 @@ impl MappedObjects {
             holder: object.type_name.clone(),
             holder_bytes: u32::try_from(holder_bytes).ok()?,
             offset: u32::try_from(offset).ok()?,
+            is_in_slabs: matches!(object.kind, ObjectKind::Slab { .. })
+                || object.type_name == CHUNK_TYPE,
+        })
+    }
+
+    /// Returns the object of the type itself at an address of a program; `None` if it is too large.
+    fn in_program(start: Addr, bytes: u64) -> Option<Self> {
+        Some(Self {
+            place: Some(format!("{:#x}", start.0)),
+            holder: bytes.to_string(),
+            holder_bytes: u32::try_from(bytes).ok()?,
+            offset: 0,
+            is_in_slabs: false,
         })
     }
 }
@@ -88,10 +103,11 @@ impl TypeMapping {
             .map(|(object, offset, _)| (object.run, object.base + *offset))
             .collect();
         let transfers = transfers_by_object(resolved, &starts, gathered.aggregate.size);
+        let is_program = resolved.profile.meta.target == "program";
         let mut mapping = Self::default();
         let mut unnamed = Vec::new();
         for ((object, offset, _), transfers) in members.into_iter().zip(&transfers) {
-            match named_place(object) {
+            match named_place(object).filter(|_| !is_program) {
                 Some(place) => {
                     let named = MappedObjects::at(resolved, object, offset, place);
                     mapping.named.extend(named);
@@ -112,9 +128,12 @@ impl TypeMapping {
         mapping.unmapped_share = share(unnamed.get(ADDRESSED_MAX..).unwrap_or_default());
         mapping.addressed = { unnamed.into_iter().take(ADDRESSED_MAX) }
             .filter(|(transfers, ..)| *transfers > 0)
-            .filter_map(|(_, object, offset)| {
-                let place = Some(format!("{:#x}", object.base.0));
-                MappedObjects::at(resolved, object, offset, place)
+            .filter_map(|(_, object, offset)| match is_program {
+                true => MappedObjects::in_program(object.base + offset, gathered.aggregate.size),
+                false => {
+                    let place = Some(format!("{:#x}", object.base.0));
+                    MappedObjects::at(resolved, object, offset, place)
+                }
             })
             .collect();
         mapping

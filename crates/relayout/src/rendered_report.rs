@@ -21,10 +21,11 @@ use relayout_session::{
     ProductionBuild, ProfileCache, explain_finding, read_source_files, read_subject_layouts,
     with_resolved_profile,
 };
-use relayout_workflows::simulate::{GuestChoice, SimulationRequest, TimeBudget};
+use relayout_workflows::simulate::{SimulationRequest, TimeBudget};
 
 use crate::arguments::FindingOrder;
 use crate::cmd::document_files::DocumentArgs;
+use crate::cmd::repeated_guest::RepeatedGuestArgs;
 use crate::cmd::report::Args;
 use crate::cmd::report::exports::ExportArgs;
 use crate::cmd::simulated_change::with_simulation;
@@ -52,8 +53,7 @@ struct ReportFiles<'a> {
 struct FreeLinesRequest<'a> {
     /// Number of findings.
     count: usize,
-    budget: TimeBudget,
-    kernel: Option<&'a Path>,
+    guest: &'a RepeatedGuestArgs,
 }
 
 impl<'a> ReportFiles<'a> {
@@ -65,8 +65,7 @@ impl<'a> ReportFiles<'a> {
             exports: &args.exports,
             free_lines: args.if_free.map(|count| FreeLinesRequest {
                 count,
-                budget: args.budget.map_or(TimeBudget::ByWaiting, TimeBudget::Given),
-                kernel: args.kernel.as_deref(),
+                guest: &args.guest,
             }),
         }
     }
@@ -207,23 +206,22 @@ fn free_lines(
         return Err(UserError::input(text)
             .with_remedy("record with --machine NAME (`relayout probe --machines` lists them)"));
     }
-    let choice = GuestChoice {
-        kernel: request.kernel,
-        ..GuestChoice::default()
-    };
     let simulation = SimulationRequest {
         cpus: Vec::new(),
         length: None,
         draws: 0,
-        budget: request.budget,
+        budget: (request.guest.budget).map_or(TimeBudget::ByWaiting, TimeBudget::Given),
     };
     let first: Vec<&Finding> = { findings.findings.iter() }
         .filter(|finding| !finding.waited_lines.is_empty())
         .take(request.count)
         .collect();
-    with_simulation(resolved, choice, &simulation, |simulation| {
-        simulation.free_lines(resolved, &first)
-    })
+    with_simulation(
+        resolved,
+        request.guest.guest_choice(),
+        &simulation,
+        |simulation| simulation.free_lines(resolved, &first),
+    )
 }
 
 /// Says why the finding of a rank is taken for its type.

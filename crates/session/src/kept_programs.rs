@@ -51,7 +51,8 @@ fn is_build_id(build_id: &str) -> bool {
     !build_id.is_empty() && build_id.bytes().all(is_hex)
 }
 
-pub(crate) fn build_id_of_file(path: &Path) -> Option<String> {
+/// Returns the build id of a file, lower-case hex; `None` if it has none or cannot be read.
+pub fn build_id_of_file(path: &Path) -> Option<String> {
     build_id_of_bytes(&relayout_files::map_file(path).ok()?)
 }
 

@@ -49,6 +49,7 @@ pub use debug_images::main_debug_path;
 pub use declarations::MemberDeclarations;
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use kept_judgements::run_judgements;
+pub use kept_programs::build_id_of_file;
 pub use machine::{
     find_simulated_machine, pair_coefficient_or_measured, read_machine, unknown_machine,
 };

@@ -10,6 +10,7 @@ mod freed;
 mod guest;
 mod kept_windows;
 mod moves;
+mod recorded_settings;
 mod windows;
 
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ use relayout_statistics::{DrawnRatio, RatePair};
 pub use draws::RuleDraws;
 pub use guest::{GuestChoice, RepeatedGuest, with_repeated_guest};
 pub use moves::layout_moves;
-use windows::SimulatedRun;
+use windows::{ExecutedResult, SimulatedRun};
 
 /// Time for the answer where CPUs wait for lines, unless the user says otherwise.
 const BUDGET_OF_LINES: Duration = Duration::from_secs(60);
@@ -161,20 +162,34 @@ impl<'k> GuestSimulation<'_, 'k> {
         layout_moves(shape, subject.current, layout, &objects)
     }
 
-    /// Executes today's layout and the moved ones.
-    fn simulate_point(&self, moved: &MovedLayouts) -> Result<Vec<SimulatedPoint>, UserError> {
+    /// Executes today's layout and the moved ones. Returns what each brings, or why it cannot be executed.
+    ///
+    /// # Errors
+    /// Today's layout fails, or the user interrupts.
+    fn simulate_point(
+        &self,
+        moved: &MovedLayouts,
+    ) -> Result<Vec<Result<SimulatedPoint, UserError>>, UserError> {
         let begun = self.begin(moved.cpus)?;
         let layouts: Vec<&[RequestedMove]> = { moved.moves.iter() }
             .map(|(_, moves)| moves.as_slice())
             .collect();
         let then = begun.run.expected_windows(&layouts)?;
+        let is_executed = |(_, then): &(_, &ExecutedResult)| then.is_ok();
+        let executed: Vec<&[RequestedMove]> = { layouts.into_iter().zip(&then) }
+            .filter(is_executed)
+            .map(|(moves, _)| moves)
+            .collect();
         let drawn = begun
             .run
-            .drawn_rates(&layouts, self.request.draws, begun.until)?;
-        let points = then.into_iter().zip(drawn);
-        Ok(points
-            .map(|(then, drawn)| begun.point(then, &drawn, moved.unmapped_share))
-            .collect())
+            .drawn_rates(&executed, self.request.draws, begun.until)?;
+        let mut drawn = drawn.into_iter();
+        let point = |then: ExecutedResult| {
+            let then = then?;
+            let drawn = drawn.next().unwrap_or_default();
+            Ok(begun.point(then, &drawn, moved.unmapped_share))
+        };
+        Ok(then.into_iter().map(point).collect())
     }
 }
 
@@ -243,8 +258,11 @@ impl LayoutSimulator for GuestSimulation<'_, '_> {
             }
             let points = self.simulate_point(&moved)?;
             for ((place, _), point) in moved.moves.iter().zip(points) {
-                if let Ok(change) = &mut changes[*place] {
-                    change.points.push(point);
+                let change = &mut changes[*place];
+                match (change.as_mut(), point) {
+                    (Ok(change), Ok(point)) => change.points.push(point),
+                    (_, Err(refused)) => *change = Err(refused),
+                    (Err(_), Ok(_)) => {}
                 }
             }
         }

@@ -25,6 +25,8 @@ pub struct MovedLayout {
     positions: Vec<u32>,
     /// Bytes whose lines cost nothing.
     free: Vec<Range<u32>>,
+    /// Bytes from an object's own memory to that of the next one, if that is no whole number of lines.
+    own_stride: Option<u32>,
 }
 
 impl MovedLayout {
@@ -39,6 +41,7 @@ impl MovedLayout {
         Ok(Self {
             positions: (0..bytes).collect(),
             free: Vec::new(),
+            own_stride: None,
         })
     }
 
@@ -49,8 +52,31 @@ impl MovedLayout {
 
     /// Bytes of the lines that the object has for itself.
     pub fn own_bytes(&self) -> u32 {
+        self.used_own_bytes().next_multiple_of(LINE_BYTES as u32)
+    }
+
+    /// Bytes from the beginning of these lines to the last position in them.
+    fn used_own_bytes(&self) -> u32 {
         let end = { self.positions.iter() }.fold(self.bytes(), |end, &at| end.max(at + 1));
-        (end - self.bytes()).next_multiple_of(LINE_BYTES as u32)
+        end - self.bytes()
+    }
+
+    /// Lets the own bytes of objects that follow each other lie this far apart, as in a slab, so that two objects may share
+    /// a line. They begin as far from a line's start as the first object does.
+    ///
+    /// # Errors
+    /// They are further apart than an object may be, or closer than they are long.
+    pub fn set_own_stride(&mut self, bytes: u32) -> Result<(), ByteMapError> {
+        if bytes > BYTES_MAX || bytes < self.used_own_bytes().max(1) {
+            return Err(ByteMapError::OwnLines);
+        }
+        self.own_stride = Some(bytes);
+        Ok(())
+    }
+
+    /// Returns what [`MovedLayout::set_own_stride`] set.
+    pub(super) fn own_stride(&self) -> Option<u32> {
+        self.own_stride
     }
 
     /// Returns the position of the byte at an offset in the object.
@@ -72,7 +98,7 @@ impl MovedLayout {
     pub fn move_bytes(&mut self, moved: Range<u32>, to: u32) -> Result<(), ByteMapError> {
         self.require_inside(&moved)?;
         let end = to.saturating_add(moved.end - moved.start);
-        if end > self.bytes() + BYTES_MAX {
+        if end > self.own_end_max() {
             return Err(ByteMapError::OwnLines);
         }
         if to < self.bytes() {
@@ -109,6 +135,11 @@ impl MovedLayout {
         &self.free
     }
 
+    /// Returns the end of the positions that bytes can have.
+    fn own_end_max(&self) -> u32 {
+        self.bytes() + self.own_stride.unwrap_or(BYTES_MAX)
+    }
+
     fn require_inside(&self, bytes: &Range<u32>) -> Result<(), ByteMapError> {
         let is_inside = bytes.start < bytes.end && bytes.end <= self.bytes();
         is_inside.then_some(()).ok_or(ByteMapError::OutsideOfObject)
@@ -138,11 +169,10 @@ impl MovedLayout {
     /// # Errors
     /// A byte is outside of the object, or two would have the same position.
     pub(super) fn with_runs(mut self, runs: &[(Range<u32>, u32)]) -> Result<Self, ByteMapError> {
-        let end_max = self.bytes() + BYTES_MAX;
         for (run, first) in runs {
             self.require_inside(run)?;
             let end = first.checked_add(run.end - run.start);
-            if end.is_none_or(|end| end > end_max) {
+            if end.is_none_or(|end| end > self.own_end_max()) {
                 return Err(ByteMapError::OwnLines);
             }
             for (offset, position) in run.clone().zip(*first..) {

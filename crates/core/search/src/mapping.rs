@@ -1,5 +1,6 @@
 //! Mapping of recorded offsets to offsets in another layout.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use relayout_contend::BytePlacement;
@@ -61,12 +62,15 @@ impl OffsetMapping {
     }
 
     /// Returns the stretches of an object's bytes that lie elsewhere, each with the new offset of its first byte, by that
-    /// offset.
+    /// offset. Bytes of a hole that find no hole are left out: no two bytes have the same offset.
     pub fn moved_stretches(&self) -> Vec<(Range<u32>, u32)> {
         let mut stretches: Vec<(Range<u32>, u32)> = Vec::new();
+        let mut taken = HashSet::new();
         for (old, &new) in (0..).zip(&self.moved) {
+            // A member's bytes come before those of the hole behind it.
+            let is_taken = !taken.insert(new);
             match stretches.last_mut() {
-                _ if old == new => {}
+                _ if old == new || is_taken => {}
                 Some((bytes, first)) if bytes.end == old && *first + (old - bytes.start) == new => {
                     bytes.end += 1;
                 }
@@ -118,4 +122,20 @@ fn next_start(layout: &StructLayout, end: u64) -> u64 {
 fn free_ends(layout: &StructLayout) -> Vec<u64> {
     let places = layout.places.iter();
     places.map(|place| next_start(layout, place.end)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hole_does_not_take_the_place_of_its_member() {
+        // Three bytes of a hole went to the flag in front of them.
+        let mapping = OffsetMapping {
+            moved: vec![12, 12, 12, 12, 0, 1, 2, 3],
+            tail: 16,
+            row: Vec::new(),
+        };
+        assert_eq!(mapping.moved_stretches(), [(4..8, 0), (0..1, 12)]);
+    }
 }

@@ -332,7 +332,8 @@ fn kernel_command_line(recording: &KernelRecording, machine: GuestMachine) -> St
                 .unwrap_or_default();
             let after_exec = match recording.code {
                 RecordedCode::Kernel => "",
-                RecordedCode::Program => " relayout.after_exec=1",
+                // Each boot gives the program the addresses of all others.
+                RecordedCode::Program => " relayout.after_exec=1 norandmaps",
             };
             format!("relayout.run=1 relayout.after_ms={after}{length}{after_exec}")
         }

@@ -15,6 +15,7 @@ mod lookup;
 mod mappings;
 mod modules;
 mod moved_types;
+mod object_layout;
 mod page_types;
 mod pages;
 mod paging;
@@ -47,7 +48,7 @@ use self::paging::{GuestMemory, PagingReader};
 use self::percpu::{CHUNK_TYPE, ChunkReader, StaticDataReader};
 use self::pipes::PipeReader;
 pub use self::requested_move::RequestedMove;
-use self::slab::SlabReader;
+use self::slab::{KnownSlab, SlabReader};
 use self::tasks::TaskReader;
 use self::vmalloc::VmallocReader;
 use crate::GuestKernel;
@@ -197,7 +198,7 @@ impl MemoryReaders {
     }
 
     /// Reads all slabs from the guest's memory. `None` if the kernel or its memory does not tell where they are.
-    pub fn read_slabs(&self, bytes: &[u8]) -> Option<Vec<RangeRow>> {
+    fn read_slabs(&self, bytes: &[u8]) -> Option<Vec<KnownSlab>> {
         let memory = self.open(bytes)?;
         let (reader, slabs) = (self.descriptors.as_ref().ok()?, self.slabs.as_ref().ok()?);
         let descriptor_bytes = reader.descriptor_bytes();
@@ -205,7 +206,7 @@ impl MemoryReaders {
         let frames = PageFrames::new(&areas, areas.page_array?, descriptor_bytes);
         let pages: Vec<u64> = frames.pages().collect();
         let descriptors = PageDescriptors { frames, reader };
-        Some(slabs.ranges(&memory, &descriptors, RunId(0), &pages))
+        Some(slabs.slabs(&memory, &descriptors, RunId(0), &pages))
     }
 
     /// Returns the addresses of a variable in the guest's memory: of its copies if each of `cpus` CPUs has one.

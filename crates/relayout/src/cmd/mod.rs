@@ -14,6 +14,7 @@ pub mod machine_args;
 pub mod man;
 pub mod probe;
 pub mod record;
+pub mod repeated_guest;
 pub mod report;
 pub mod setup;
 pub mod show;

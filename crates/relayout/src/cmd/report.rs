@@ -3,13 +3,13 @@
 pub(crate) mod exports;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_messages::UserError;
 use relayout_session::verify_profile_path;
 
 use super::document_files::DocumentArgs;
+use super::repeated_guest::RepeatedGuestArgs;
 use crate::arguments::{self, FindingOrder, TextForm};
 use crate::complete;
 use crate::print::{TextKind, print_rendered};
@@ -28,7 +28,13 @@ What was found out about the debug files is kept for the next command, in `resol
 
 /// Rank the cache lines that contexts fight over, with type, members and source
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("budget", |budget| budget.requires("if_free")),
+    mut_arg("kernel", |kernel| kernel.requires("if_free")),
+    mut_arg("file", |file| file.requires("if_free")),
+    mut_arg("program", |program| program.requires("if_free"))
+)]
 pub struct Args {
     /// Profile written by `relayout record`
     pub profile: PathBuf,
@@ -77,14 +83,8 @@ pub struct Args {
     /// nothing, and print the operations over today's: the most that any change of that line can bring [default: 10]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = arguments::whole::<usize>, conflicts_with = "explain")]
     pub if_free: Option<usize>,
-    /// Begin no further window after this time; what was executed is kept, and the same command goes on from there [default:
-    /// 1m where CPUs wait for lines, 10m where they wait for locks]
-    #[arg(long, value_name = "TIME", requires = "if_free", value_parser = arguments::time)]
-    pub budget: Option<Duration>,
-    /// Take the guest's kernel from here: a name, or a folder with boot image and vmlinux [default: the cached one with
-    /// the recorded build id]
-    #[arg(long, value_name = "NAME|DIR", requires = "if_free", add = ArgValueCandidates::new(complete::kernels))]
-    pub kernel: Option<PathBuf>,
+    #[command(flatten)]
+    pub guest: RepeatedGuestArgs,
     #[command(flatten)]
     pub files: DocumentArgs,
     #[command(flatten)]
@@ -132,8 +132,7 @@ impl Args {
             width: None,
             min_share: 0.0,
             if_free: None,
-            budget: None,
-            kernel: None,
+            guest: RepeatedGuestArgs::default(),
             files: DocumentArgs::default(),
             exports: ExportArgs::default(),
         }

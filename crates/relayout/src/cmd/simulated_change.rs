@@ -1,9 +1,7 @@
 //! Options of the commands that execute the recorded guest again with other layouts.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use clap_complete::ArgValueCandidates;
 use relayout_advice::ResolvedProfile;
 use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
@@ -12,15 +10,25 @@ use relayout_workflows::simulate::{
 };
 
 use super::machine_args::MachineArgs;
+use super::repeated_guest::RepeatedGuestArgs;
 use crate::arguments;
-use crate::complete;
 
 /// Simulation of what a layout brings.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    mut_arg("kernel", |kernel| kernel.requires("simulate")),
+    mut_arg("file", |file| file.requires("simulate")),
+    mut_arg("program", |program| program.requires("simulate")),
+    mut_arg("budget", |budget| budget.requires("simulate").help(
+        "Begin no further draw for a struct after this time; what was executed is kept, and the same command goes on from \
+         there [default: `what-if` has none; `advise` 1m where CPUs wait for lines, 10m where they wait for locks]"
+    ))
+)]
 pub struct SimulatedChangeArgs {
     /// Execute the recorded guest again in simulated time, as it was and with the members elsewhere, and print what the
     /// layouts bring: on the recorded machine or that of --machine, with the recorded CPUs or those of --cpus. For
-    /// recordings of a kernel's workload. TIME is that of a window [default: as recorded]
+    /// recordings of a kernel's workload, and of a program (`record run --machine`), which is then given again behind `--`.
+    /// TIME is that of a window [default: as recorded]
     #[arg(
         long,
         value_name = "TIME",
@@ -32,18 +40,12 @@ pub struct SimulatedChangeArgs {
     /// Execute both again with N draws of the machine's rules that nobody measured: they make the interval
     #[arg(long, value_name = "N", default_value_t = 8, requires = "simulate", value_parser = clap::value_parser!(u16).range(..=500))]
     pub draws: u16,
-    /// Take the guest's kernel from here: a name, or a folder with boot image and vmlinux [default: the cached one with
-    /// the recorded build id]
-    #[arg(long, value_name = "NAME|DIR", requires = "simulate", add = ArgValueCandidates::new(complete::kernels))]
-    pub kernel: Option<PathBuf>,
     /// Put the guest's CPUs there on the machine: `pack` fills clusters and sockets in turn, `spread` does the opposite,
     /// `0,1,56` names threads [default: as recorded]
     #[arg(long, value_name = "PLACEMENT", requires = "simulate")]
     pub placement: Option<String>,
-    /// Begin no further draw for a struct after this time; what was executed is kept, and the same command goes on from
-    /// there [default: `what-if` has none; `advise` 1m where CPUs wait for lines, 10m where they wait for locks]
-    #[arg(long, value_name = "TIME", requires = "simulate", value_parser = arguments::time)]
-    pub budget: Option<Duration>,
+    #[command(flatten)]
+    pub guest: RepeatedGuestArgs,
 }
 
 impl SimulatedChangeArgs {
@@ -63,7 +65,7 @@ impl SimulatedChangeArgs {
             cpus: cpus.ok_or_else(|| UserError::input("a guest has at most 1024 CPUs"))?,
             length,
             draws: self.draws,
-            budget: self.budget.map_or(default_budget, TimeBudget::Given),
+            budget: self.guest.budget.map_or(default_budget, TimeBudget::Given),
         }))
     }
 
@@ -71,10 +73,10 @@ impl SimulatedChangeArgs {
     pub(super) fn guest_choice<'c>(&'c self, machine: &'c MachineArgs) -> GuestChoice<'c> {
         GuestChoice {
             machine: machine.machine.as_deref(),
-            kernel: self.kernel.as_deref(),
             placement: self.placement.as_deref(),
             user_time: (machine.user_time > 0)
                 .then(|| Duration::from_nanos(machine.user_time.into())),
+            ..self.guest.guest_choice()
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The guest of a recording, which executes again.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use relayout_advice::{NamedWaiting, SimulatedWindow};
@@ -11,13 +12,14 @@ use relayout_profile::rates::SimulatedRates;
 use relayout_profile::{Profile, ProfileMeta, SimulatedMachineName};
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, IdleWindow, KernelRecording, ModuleFolder, NamedMachine,
-    RecordedCode, SimulationSettings, SnapshotStore, find_workload, record_kernel,
+    RecordedCode, SimulationSettings, SnapshotStore, record_kernel,
 };
 use relayout_session::record::KernelFiles;
-use relayout_session::{find_simulated_machine, name_rates};
+use relayout_session::{find_simulated_machine, name_program_rates, name_rates};
 
 use super::SimulationRequest;
 use super::kept_windows::{WindowKey, kept_or_executed};
+use super::recorded_settings::{RecordedSettings, RecordedWork};
 use super::windows::WindowRequest;
 
 /// Window of a recording that does not say its own.
@@ -28,6 +30,10 @@ const NO_BURSTS: Option<u64> = Some(0);
 /// Choices of the user about a guest, in the place of the recorded ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GuestChoice<'c> {
+    /// Recorded program with its arguments. It is named again, because no program is executed because a recording names it.
+    pub program: &'c [OsString],
+    /// Files and folders that it needs in the guest.
+    pub files: &'c [PathBuf],
     /// Machine, by its name or file.
     pub machine: Option<&'c Path>,
     /// Kernel: a name or a folder.
@@ -36,22 +42,6 @@ pub struct GuestChoice<'c> {
     pub placement: Option<&'c str>,
     /// Time of the workload's own code after each operation.
     pub user_time: Option<Duration>,
-}
-
-/// Settings of the recorded guest.
-#[derive(Clone, Debug, PartialEq)]
-struct RecordedSettings {
-    workload: String,
-    cpus: u16,
-    threads: u32,
-    iterations: Option<u64>,
-    memory_bytes: u64,
-    append: String,
-    seed: u64,
-    /// Length of the window.
-    length: Option<Duration>,
-    /// Time of the workload's own code after each operation.
-    user_time: Duration,
 }
 
 /// A guest as it was recorded, which executes again.
@@ -68,32 +58,57 @@ pub struct RepeatedGuest<'k> {
 struct ExecutedWindow {
     /// Accesses to contended lines, as rows.
     profile: Profile,
+    /// Those of the kernel, if a program is recorded.
+    kernel_profile: Option<Profile>,
     rates: SimulatedRates,
+}
+
+impl ExecutedWindow {
+    /// Names what CPUs waited for.
+    fn names(&self) -> Result<NamedWaiting, UserError> {
+        let (profile, rates) = (&self.profile, &self.rates);
+        match &self.kernel_profile {
+            Some(kernel) => name_program_rates(profile, kernel, rates, &SilentProgress),
+            None => name_rates(profile, rates, &SilentProgress),
+        }
+    }
 }
 
 /// Finds kernel, machine and tools of a recording, and calls `then` with its guest.
 ///
 /// # Errors
-/// The recording is of a program or of other work than a workload, or lacks a setting; the kernel or QEMU is not here; and those
-/// of `then`.
+/// The recording is of other work than a workload or the given program, or lacks a setting; the kernel or QEMU is not here; and
+/// those of `then`.
 pub fn with_repeated_guest<T>(
     meta: &ProfileMeta,
     choice: GuestChoice<'_>,
     interrupt: InterruptFlag,
     then: impl FnOnce(&RepeatedGuest<'_>) -> Result<T, UserError>,
 ) -> Result<T, UserError> {
-    let mut settings = RecordedSettings::read(meta)?;
+    let mut settings = RecordedSettings::read(meta, choice.program, choice.files)?;
     settings.user_time = choice.user_time.unwrap_or(settings.user_time);
     let (machine, recorded_placement) = find_machine(meta, choice.machine)?;
     let placement = choice.placement.map_or(recorded_placement, str::to_owned);
     let cache = CacheFolder::locate();
-    let files = match choice.kernel {
-        Some(kernel) => KernelFiles::find_kernel(kernel, cache.as_ref())?,
-        None => KernelFiles::find_recorded(&meta.release, &meta.build_id, cache.as_ref())?,
+    let recorded_kernel = match &settings.work {
+        RecordedWork::Workload { .. } => Some(&meta.build_id),
+        // A recording of a program has the kernel's release only.
+        RecordedWork::Program(_) => None,
     };
+    let files = match (choice.kernel, recorded_kernel) {
+        (Some(kernel), _) => KernelFiles::find_kernel(kernel, cache.as_ref()),
+        (None, Some(build_id)) => {
+            KernelFiles::find_recorded(&meta.release, build_id, cache.as_ref())
+        }
+        (None, None) => KernelFiles::find_cached(cache.as_ref()),
+    }?;
     let debug = DebugFile::open(&files.debug)?;
     let kernel = GuestKernel::open(&files.image, &debug)?;
-    if kernel.build_id != meta.build_id {
+    let is_recorded = match &settings.kernel_release {
+        Some(release) => *release == kernel.release,
+        None => kernel.build_id == meta.build_id,
+    };
+    if !is_recorded {
         let text = format!("{} is not the recorded kernel", files.debug.display());
         return Err(UserError::input(text).with_remedy("give it with --kernel"));
     }
@@ -141,61 +156,6 @@ fn find_machine(
         find_simulated_machine(recorded.key.as_ref(), &rules)?,
         placement,
     ))
-}
-
-impl RecordedSettings {
-    fn read(meta: &ProfileMeta) -> Result<Self, UserError> {
-        let refused =
-            |why: &str| UserError::input(format!("the recording cannot be simulated again: {why}"));
-        let [run] = meta.runs.as_slice() else {
-            return Err(refused("it is several recordings").with_remedy("give one of them"));
-        };
-        if meta.target != "kernel" || find_workload(&meta.workload).is_err() {
-            let why = format!("it is of {}, not of a workload of relayout", meta.workload);
-            return Err(
-                refused(&why).with_remedy("record with `relayout record kernel --workload`")
-            );
-        }
-        if !run.modules.is_empty()
-            || !setting(meta, "qemu-arguments")
-                .unwrap_or_default()
-                .is_empty()
-        {
-            return Err(refused("its guest had modules, or QEMU further arguments"));
-        }
-        let missing = |name: &str| refused(&format!("it does not say '{name}'"));
-        let number = |name: &str| {
-            let value = setting(meta, name).and_then(|value| value.parse::<u32>().ok());
-            value.ok_or_else(|| missing(name))
-        };
-        let cpus = u16::try_from(number("cpus")?).map_err(|_| missing("cpus"))?;
-        let memory = setting(meta, "memory").and_then(|value| value.strip_suffix('M'));
-        let memory_mib: u64 = memory
-            .and_then(|mib| mib.parse().ok())
-            .ok_or_else(|| missing("memory"))?;
-        let time = |name: &str| {
-            let nanoseconds = setting(meta, name)?.strip_suffix(" ns")?.parse().ok()?;
-            Some(Duration::from_nanos(nanoseconds))
-        };
-        Ok(Self {
-            workload: meta.workload.clone(),
-            cpus,
-            threads: number("threads")?,
-            iterations: setting(meta, "iterations").and_then(|value| value.parse().ok()),
-            memory_bytes: memory_mib << 20,
-            append: setting(meta, "append").unwrap_or_default().to_owned(),
-            seed: run.seed,
-            length: time("simulate"),
-            user_time: time("user-time").unwrap_or_default(),
-        })
-    }
-}
-
-fn setting<'m>(meta: &'m ProfileMeta, name: &str) -> Option<&'m str> {
-    let mut settings = meta.settings.iter();
-    settings
-        .find(|setting| setting.name == name)
-        .map(|setting| &*setting.value)
 }
 
 impl RepeatedGuest<'_> {
@@ -246,11 +206,11 @@ impl RepeatedGuest<'_> {
             Err(error) => return Some(Err(error)),
         };
         let key = self.window_key(&recording, request);
-        kept_or_executed(&key, || {
+        kept_or_executed(key.as_ref(), || {
             may_execute.then(|| {
                 let executed = self.execute(&recording)?;
                 let names = match request.is_named {
-                    true => name_rates(&executed.profile, &executed.rates, &SilentProgress)?,
+                    true => executed.names()?,
                     false => NamedWaiting::default(),
                 };
                 Ok(SimulatedWindow::new(&executed.rates, &names))
@@ -258,23 +218,37 @@ impl RepeatedGuest<'_> {
         })
     }
 
-    fn window_key(&self, recording: &KernelRecording, request: &WindowRequest<'_>) -> WindowKey {
+    /// Returns what a window depends on; `None` if that is a folder of the user's.
+    fn window_key(
+        &self,
+        recording: &KernelRecording,
+        request: &WindowRequest<'_>,
+    ) -> Option<WindowKey> {
         let collector = &self.tools.collector;
-        let program = std::env::current_exe().ok();
+        let own_program = std::env::current_exe().ok();
         let tools = [
             Some(&collector.qemu),
             Some(&collector.plugin),
-            program.as_ref(),
+            own_program.as_ref(),
         ];
-        let files = [&self.kernel.image_path, &self.kernel.debug_path];
-        WindowKey {
-            files: { tools.into_iter().flatten().chain(files) }
+        let kernel = [&self.kernel.image_path, &self.kernel.debug_path];
+        let (program, files) = match &recording.work {
+            GuestWork::Workload(_) => (None, [].as_slice()),
+            GuestWork::Program(work) => (Some(&work.path), work.files.as_slice()),
+        };
+        if files.iter().any(|file| file.is_dir()) {
+            return None;
+        }
+        Some(WindowKey {
+            files: { tools.into_iter().flatten().chain(kernel) }
+                .chain(program)
+                .chain(files)
                 .filter_map(|path| file_identity(path))
                 .collect(),
             build_id: self.kernel.build_id.clone(),
             recording: format!("{recording:?}"),
             is_named: request.is_named,
-        }
+        })
     }
 
     /// Returns the recording of a window.
@@ -288,7 +262,8 @@ impl RepeatedGuest<'_> {
         // For a given time, the work has no end.
         let iterations = self
             .settings
-            .iterations
+            .work
+            .iterations()
             .filter(|_| request.length.is_none());
         match iterations {
             Some(_) => simulation.run_to_the_end(),
@@ -299,14 +274,25 @@ impl RepeatedGuest<'_> {
         }
         simulation.user_time = self.settings.user_time;
         simulation.moves = request.moves.to_vec();
-        // A thread for each CPU stays one for each.
-        let threads = match self.settings.threads == u32::from(self.settings.cpus) {
-            true => cpus.into(),
-            false => self.settings.threads,
+        let (work, code, threads) = match &self.settings.work {
+            RecordedWork::Workload { name, threads, .. } => {
+                // A thread for each CPU stays one for each.
+                let threads = match *threads == u32::from(self.settings.cpus) {
+                    true => cpus.into(),
+                    false => *threads,
+                };
+                let work = GuestWork::Workload(name.clone());
+                (work, RecordedCode::Kernel, threads)
+            }
+            RecordedWork::Program(work) => {
+                simulation.warm_up = Duration::ZERO;
+                let work = GuestWork::Program(work.clone());
+                (work, RecordedCode::Program, cpus.into())
+            }
         };
         Ok(KernelRecording {
-            work: GuestWork::Workload(self.settings.workload.clone()),
-            code: RecordedCode::Kernel,
+            work,
+            code,
             modules: Vec::new(),
             module_folder: ModuleFolder::default(),
             threads,
@@ -339,6 +325,7 @@ impl RepeatedGuest<'_> {
         };
         Ok(ExecutedWindow {
             profile: executed.profile,
+            kernel_profile: executed.kernel_profile,
             rates,
         })
     }

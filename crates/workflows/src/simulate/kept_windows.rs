@@ -22,18 +22,19 @@ impl CachedRequest for WindowKey {
     const KIND: &'static str = "window";
 }
 
-/// Returns the kept window, else the one that `execute` makes, if it makes one. That is kept unless the host disturbed it.
+/// Returns the kept window, else the one that `execute` makes, if it makes one. That is kept unless the host disturbed it, or
+/// there is no key.
 pub(super) fn kept_or_executed<E>(
-    key: &WindowKey,
+    key: Option<&WindowKey>,
     execute: impl FnOnce() -> Option<Result<SimulatedWindow, E>>,
 ) -> Option<Result<SimulatedWindow, E>> {
-    let store = CachedValues::locate();
-    let kept = { store.as_ref() }.and_then(|store| store.read(key));
+    let store = key.and_then(|key| Some((CachedValues::locate()?, key)));
+    let kept = { store.as_ref() }.and_then(|(store, key)| store.read(*key));
     if let Some(window) = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
         return Some(Ok(window));
     }
     let executed = execute()?;
-    if let (Some(store), Ok(window)) = (store, &executed)
+    if let (Some((store, key)), Ok(window)) = (store, &executed)
         && window.order_breaks == 0
         && let Ok(bytes) = serde_json::to_vec(window)
     {

@@ -57,15 +57,18 @@ impl SimulatedRun<'_, '_> {
     }
 
     /// Executes a window for each layout, with the expected rules.
+    ///
+    /// # Errors
+    /// The user interrupts.
     pub fn expected_windows(
         &self,
         layouts: &[&[RequestedMove]],
-    ) -> Result<Vec<SimulatedWindow>, UserError> {
+    ) -> Result<Vec<ExecutedResult>, UserError> {
         let requests: Vec<WindowRequest<'_>> = { layouts.iter() }
             .map(|moves| self.expected(moves))
             .collect();
         let windows = self.execute_all(&requests, "with another layout", None)?;
-        windows.into_iter().flatten().collect()
+        Ok(windows.into_iter().flatten().collect())
     }
 
     /// Returns the request of a window with the expected rules.

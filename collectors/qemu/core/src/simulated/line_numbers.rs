@@ -1,7 +1,9 @@
 //! Numbers of the lines that a CPU accesses, by address.
 //!
 //! A line of the kernel is known by its address. One of a program is known by its address in the kernel's
-//! direct map, so that programs that share memory share its lines, with the kernel, too.
+//! direct map, so that programs that share memory share its lines, with the kernel, too. Pages of the recorded program
+//! whose objects are said to lie elsewhere are known by the program's addresses: neighbours in these are none in the
+//! direct map.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -59,6 +61,7 @@ impl SimulatedGuest {
     /// share, and for pages of a program that it has not accessed yet.
     pub fn line_before(&self, n: usize, vaddr: u64) -> Option<LineNumber> {
         let address = match vaddr {
+            ..KERNEL if self.has_moved_page(n, vaddr) => vaddr,
             ..KERNEL => self.program_pages(n).find(vaddr)?,
             FIXMAP.. => return None,
             _ => vaddr,
@@ -76,6 +79,17 @@ impl SimulatedGuest {
         let place = start.wrapping_add(physical_address(info, vaddr)?);
         self.program_pages(n).note(vaddr, place);
         Some(self.moved_bytes.line_of(place))
+    }
+
+    /// Returns true for a page of the recorded program with moved objects, if CPU `n` executes that program. Only within a
+    /// callback that reads registers.
+    fn has_moved_page(&self, n: usize, vaddr: u64) -> bool {
+        self.moved_bytes.has_page(vaddr) && self.executes_program(n)
+    }
+
+    /// Returns true if objects of the recorded program are said to lie elsewhere.
+    pub fn has_moved_program(&self) -> bool {
+        self.options.program.is_some() && self.options.lines.is_some()
     }
 
     fn program_pages(&self, n: usize) -> &ProgramPages {

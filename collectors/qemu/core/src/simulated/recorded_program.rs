@@ -73,8 +73,8 @@ impl SimulatedGuest {
         self.close(None);
     }
 
-    /// Returns whether CPU `n` has the page tables of the recorded program.
-    fn executes_program(&self, n: usize) -> bool {
+    /// Returns whether CPU `n` has the page tables of the recorded program. Only within a callback that reads registers.
+    pub(super) fn executes_program(&self, n: usize) -> bool {
         let (Some(space), Some(seat)) = (self.options.program, self.seats.get(n)) else {
             return false;
         };

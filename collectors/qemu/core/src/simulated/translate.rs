@@ -165,14 +165,23 @@ impl SimulatedGuest {
             string: decoded.string,
             rest_ps,
         }));
-        let rw = if access.is_update() {
-            api::MEM_W
-        } else {
-            api::MEM_RW
+        self.register_accesses(insn, access);
+    }
+
+    /// Makes an instruction call back before it accesses memory, and after each access.
+    fn register_accesses(&self, insn: *mut api::QemuInsn, access: &'static mut AccessInstruction) {
+        let rw = match access.is_update() {
+            true => api::MEM_W,
+            false => api::MEM_RW,
+        };
+        // Which program executes, a register says.
+        let registers = match self.has_moved_program() {
+            true => api::READS_REGS,
+            false => api::NO_REGS,
         };
         let has_operands = !access.operands.is_empty();
         let data = std::ptr::from_mut(access).cast::<c_void>();
-        // SAFETY: as above; the data is never freed.
+        // SAFETY: `insn` belongs to the block being translated; the data is never freed.
         unsafe {
             if has_operands {
                 api::qemu_plugin_register_vcpu_insn_exec_cb(
@@ -182,7 +191,7 @@ impl SimulatedGuest {
                     data,
                 );
             }
-            api::qemu_plugin_register_vcpu_mem_cb(insn, on_access, api::NO_REGS, rw, data);
+            api::qemu_plugin_register_vcpu_mem_cb(insn, on_access, registers, rw, data);
         }
     }
 }

@@ -1,22 +1,23 @@
 //! Members that are said to lie elsewhere: in all objects of their types that the guest's slabs have room for, in a
 //! variable, or in the chunks of per-cpu memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use relayout_machine::{ByteMap, MovedLayout, MovedObjects};
-use relayout_profile::RangeRow;
 
 use super::lookup::KernelLookup;
-use super::requested_move::{NamedObjects, RequestedMove};
+use super::object_layout::ChangedLayout;
+use super::requested_move::{MovedObjectPlace, MovedObjectShape, NamedObjects, RequestedMove};
+use super::slab::{KnownSlab, SHARED_CACHES};
 use super::{CHUNK_TYPE, MemoryReaders};
 use crate::{Error, GuestKernel};
 
-/// Beginning of the names of caches that objects of all types share.
-const SHARED_CACHES: &str = "kmalloc-";
+/// Objects with their layout.
+type PlacedObjects = (MovedLayout, Vec<MovedObjects>);
 
 /// Type with moved members.
 struct MovedType {
-    layout: MovedLayout,
+    layout: ChangedLayout,
     /// First of its moves, for messages.
     first_move: RequestedMove,
     /// Address of the variable with the name that the move gives its objects, if there is one.
@@ -25,51 +26,86 @@ struct MovedType {
 
 impl MovedType {
     /// Finds the objects of the type in a guest of `cpus` CPUs.
-    fn find_objects(
+    fn place_objects(
         &self,
         readers: &MemoryReaders,
         memory: &[u8],
-        slabs: &[RangeRow],
+        slabs: &[KnownSlab],
         cpus: u16,
-    ) -> Result<Vec<MovedObjects>, Error> {
-        let addresses = match self.variable {
-            Some(variable) => readers.variable_addresses(memory, variable, cpus),
-            None if self.first_move.objects.type_name == CHUNK_TYPE => {
+    ) -> Result<Vec<PlacedObjects>, Error> {
+        let NamedObjects { place, shape } = &self.first_move.objects;
+        let addresses = match (place, self.variable) {
+            (Some(MovedObjectPlace::Address(address)), _) => vec![*address],
+            (_, Some(variable)) => readers.variable_addresses(memory, variable, cpus),
+            _ if *shape == MovedObjectShape::Type(CHUNK_TYPE.to_owned()) => {
                 readers.chunk_addresses(memory)
             }
-            None => {
-                let chosen = self.choose_slabs(slabs)?;
-                return Ok(chosen.into_iter().filter_map(slab_objects).collect());
-            }
+            _ => return self.place_in_slabs(self.choose_slabs(slabs)?),
         };
         if addresses.is_empty() {
             let why = "the guest's memory does not tell where its objects are".to_owned();
             return Err(self.first_move.refused(why));
         }
-        let stride = u64::from(self.layout.bytes());
-        let object = |first| MovedObjects {
+        let placed = { addresses.into_iter() }.map(|at| self.place_object(slabs, at));
+        placed.collect()
+    }
+
+    fn place_in_slabs(&self, slabs: Vec<&KnownSlab>) -> Result<Vec<PlacedObjects>, Error> {
+        let placed = slabs.into_iter().filter_map(|slab| {
+            let objects = slab_objects(slab)?;
+            let layout = self.layout.in_slab(&self.first_move, slab);
+            Some(layout.map(|layout| (layout, vec![objects])))
+        });
+        placed.collect()
+    }
+
+    /// Places the object at an address, which may be in a slab of objects of several types.
+    fn place_object(&self, slabs: &[KnownSlab], first: u64) -> Result<PlacedObjects, Error> {
+        let behind = slabs.partition_point(|slab| slab.range.start.0 <= first);
+        let slab = behind.checked_sub(1).map(|index| &slabs[index]);
+        let begins_slot = |slab: &&KnownSlab| {
+            let range = &slab.range;
+            first - range.start.0 < range.bytes
+                && first
+                    .checked_sub(range.first.0)
+                    .is_some_and(|within| within % u64::from(range.stride) == 0)
+        };
+        let layout = match slab.filter(begins_slot) {
+            Some(slab) => self.layout.in_slab(&self.first_move, slab),
+            None => self.layout.alone(&self.first_move),
+        }?;
+        let stride = layout.bytes().into();
+        let object = MovedObjects {
             first,
             stride,
             count: 1,
         };
-        Ok(addresses.into_iter().map(object).collect())
+        Ok((layout, vec![object]))
     }
 
     /// Returns the slabs of the cache that has objects of the type, of which there must be one.
-    fn choose_slabs<'s>(&self, slabs: &'s [RangeRow]) -> Result<Vec<&'s RangeRow>, Error> {
+    fn choose_slabs<'s>(&self, slabs: &'s [KnownSlab]) -> Result<Vec<&'s KnownSlab>, Error> {
         let bytes = self.layout.bytes();
-        let NamedObjects { cache, type_name } = &self.first_move.objects;
-        let name = cache.as_ref().unwrap_or(type_name);
-        let is_own = |slab: &&RangeRow| !slab.owner.starts_with(SHARED_CACHES);
-        let own_slabs: Vec<&RangeRow> = slabs.iter().filter(is_own).collect();
-        let has_name = |slab: &&&RangeRow| slab.owner == *name && slab.object_bytes >= bytes;
+        let NamedObjects { place, shape } = &self.first_move.objects;
+        let cache = match place {
+            Some(MovedObjectPlace::Name(name)) => Some(name),
+            _ => None,
+        };
+        let name = match shape {
+            MovedObjectShape::Type(name) => cache.unwrap_or(name),
+            _ => cache.unwrap_or(const { &String::new() }),
+        };
+        let is_own = |slab: &&KnownSlab| !slab.slots.is_shared;
+        let own_slabs: Vec<&KnownSlab> = slabs.iter().filter(is_own).collect();
+        let has_name =
+            |slab: &&&KnownSlab| slab.range.owner == *name && slab.range.object_bytes >= bytes;
         let named: Vec<_> = own_slabs.iter().filter(has_name).copied().collect();
         if !named.is_empty() {
             return Ok(named);
         }
-        let has_size = |slab: &&RangeRow| cache.is_none() && slab.object_bytes == bytes;
+        let has_size = |slab: &&KnownSlab| cache.is_none() && slab.range.object_bytes == bytes;
         let sized: Vec<_> = own_slabs.into_iter().filter(has_size).collect();
-        let names: BTreeSet<&str> = sized.iter().map(|slab| &*slab.owner).collect();
+        let names: BTreeSet<&str> = sized.iter().map(|slab| &*slab.range.owner).collect();
         if names.len() == 1 {
             return Ok(sized);
         }
@@ -112,21 +148,24 @@ impl<'r> MovedTypes<'r> {
     ) -> Result<Self, Error> {
         let mut lookup = KernelLookup::new(kernel);
         let mut types: Vec<MovedType> = Vec::new();
+        let mut indices: HashMap<&NamedObjects, usize> = HashMap::new();
         for requested in moves {
-            let has_objects = |known: &MovedType| known.first_move.objects == requested.objects;
-            let index = match types.iter().position(has_objects) {
-                Some(index) => index,
+            let index = match indices.get(&requested.objects) {
+                Some(&index) => index,
                 None => {
-                    let name = requested.objects.cache.as_deref();
+                    let bytes = requested.object_bytes(&mut lookup)?;
                     types.push(MovedType {
-                        layout: requested.whole_layout(&mut lookup)?,
-                        variable: name.and_then(|name| find_variable(&mut lookup, name)),
+                        layout: ChangedLayout::new(bytes),
+                        variable: find_variable(&lookup, &requested.objects),
                         first_move: requested.clone(),
                     });
+                    indices.insert(&requested.objects, types.len() - 1);
                     types.len() - 1
                 }
             };
-            requested.apply(&mut lookup, &mut types[index].layout)?;
+            let change = requested.layout_change(&mut lookup)?;
+            let layout = &mut types[index].layout;
+            layout.add(requested, change)?;
         }
         Ok(Self { types, readers })
     }
@@ -142,12 +181,15 @@ impl<'r> MovedTypes<'r> {
     /// A type has neither a slab cache of its own nor a variable.
     pub fn map_objects(&self, memory: &[u8], cpus: u16) -> Result<ByteMap, Error> {
         let slabs = self.readers.read_slabs(memory).unwrap_or_default();
-        let objects_of = |moved: &MovedType| {
-            let objects = moved.find_objects(self.readers, memory, &slabs, cpus)?;
-            Ok((moved.layout.clone(), objects))
-        };
-        let layouts: Result<Vec<_>, Error> = self.types.iter().map(objects_of).collect();
-        let layouts = layouts?;
+        let mut layouts: Vec<PlacedObjects> = Vec::new();
+        for moved in &self.types {
+            for (layout, objects) in moved.place_objects(self.readers, memory, &slabs, cpus)? {
+                match layouts.iter_mut().find(|(known, _)| *known == layout) {
+                    Some((_, known)) => known.extend(objects),
+                    None => layouts.push((layout, objects)),
+                }
+            }
+        }
         ByteMap::new(layouts).map_err(|error| {
             let why = format!("objects of its kernel are not as they should be: {error:?}");
             Error::Simulation(why)
@@ -155,25 +197,22 @@ impl<'r> MovedTypes<'r> {
     }
 }
 
-/// Returns the address of a variable by its name, or of an object that is named by its address: `0xffff888004a2c000`.
-fn find_variable(lookup: &mut KernelLookup<'_, '_>, name: &str) -> Option<u64> {
-    match name.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => lookup.symbol(name).ok(),
+/// Returns the address of the variable that a place names; `None` if it names a slab cache or nothing.
+fn find_variable(lookup: &KernelLookup<'_, '_>, objects: &NamedObjects) -> Option<u64> {
+    match &objects.place {
+        Some(MovedObjectPlace::Name(name)) => lookup.symbol(name).ok(),
+        _ => None,
     }
 }
 
 /// Returns the objects that a slab has room for.
-fn slab_objects(slab: &RangeRow) -> Option<MovedObjects> {
-    let stride = u64::from(slab.stride);
-    let room = slab
-        .start
-        .saturating_add(slab.bytes)
-        .0
-        .checked_sub(slab.first.0)?;
+fn slab_objects(slab: &KnownSlab) -> Option<MovedObjects> {
+    let range = &slab.range;
+    let stride = u64::from(range.stride);
+    let room = { range.start.saturating_add(range.bytes).0 }.checked_sub(range.first.0)?;
     let count = room.checked_div(stride)?;
     (count > 0).then_some(MovedObjects {
-        first: slab.first.0,
+        first: range.first.0,
         stride,
         count,
     })

@@ -1,12 +1,10 @@
-//! Move of members, as the user asks for it.
+//! Move of members, or another size of their objects, as the user asks for it.
 
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use relayout_machine::{ByteMapError, MovedLayout};
-
-use super::lookup::KernelLookup;
+use super::lookup::{KernelLookup, MissingItem};
 use crate::Error;
 
 /// Target of a move: a line that each object has for itself.
@@ -15,19 +13,31 @@ const OWN_LINE: &str = "own-line";
 const LINE_BYTES: u32 = 64;
 /// Target of a move: lines that cost nothing.
 const FREE_LINE: &str = "free";
+/// Stands for the bytes that are moved where objects get another size.
+const SIZE: &str = "size";
+/// Beginning of an address.
+const ADDRESS: &str = "0x";
 
-/// Move of bytes in all objects of a type: `dentry.d_lockref=own-line`, `filp:file.f_op,f_inode=192`,
-/// `dentry@64..128=own-line`, `dentry@64..128=free`.
+/// Change of all objects of a type: `dentry.d_lockref=own-line`, `filp:file.f_op,f_inode=192`, `dentry@64..128=own-line`,
+/// `dentry@64..128=free`; `dentry@size=208` lets them have so many bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedMove {
     pub(super) objects: NamedObjects,
-    moved: MovedPart,
-    target: MoveTarget,
+    change: RequestedChange,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum RequestedChange {
+    Move {
+        moved: MovedPart,
+        target: MoveTarget,
+    },
+    Size(u32),
 }
 
 /// Place at which bytes are said to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MoveTarget {
+pub(super) enum MoveTarget {
     /// In the object, or behind it in lines of its own: the offset of the first byte.
     Offset(u32),
     /// On the next line of the object's own.
@@ -37,12 +47,26 @@ enum MoveTarget {
 }
 
 /// Objects of a type: `dentry`, `filp:file` for those of a cache, `osq_node:optimistic_spin_node` for a variable,
-/// `0xffff888004a2c000:mem_cgroup` for the one at an address; `0xffff888004a2c000` for the bytes of the line there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// `0xffff888004a2c000:mem_cgroup` for the one at an address, `0x7ffff7a10000:192` for so many bytes there;
+/// `0xffff888004a2c000` for the bytes of the line there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NamedObjects {
-    pub cache: Option<String>,
-    /// Empty for a line.
-    pub type_name: String,
+    pub place: Option<MovedObjectPlace>,
+    pub shape: MovedObjectShape,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum MovedObjectPlace {
+    /// A slab cache or a variable.
+    Name(String),
+    Address(u64),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum MovedObjectShape {
+    Line,
+    Bytes(u32),
+    Type(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,13 +77,26 @@ enum MovedPart {
     Bytes(Range<u32>),
 }
 
+/// Change of a layout, by offsets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LayoutChange {
+    /// Stretches of bytes, which follow each other at the target.
+    Move {
+        bytes: Vec<Range<u32>>,
+        target: MoveTarget,
+    },
+    /// Bytes of an object.
+    Size(u32),
+}
+
 impl FromStr for RequestedMove {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         parse_move(text).ok_or_else(|| {
             format!(
-                "'{text}' is none of TYPE.MEMBER=OFFSET, TYPE.MEMBER,MEMBER={OWN_LINE}, TYPE@FROM..TO={OWN_LINE} and TYPE.MEMBER={FREE_LINE}"
+                "'{text}' is none of TYPE.MEMBER=OFFSET, TYPE.MEMBER,MEMBER={OWN_LINE}, TYPE@FROM..TO={OWN_LINE}, \
+                 TYPE.MEMBER={FREE_LINE} and TYPE@{SIZE}=BYTES"
             )
         })
     }
@@ -67,6 +104,12 @@ impl FromStr for RequestedMove {
 
 fn parse_move(text: &str) -> Option<RequestedMove> {
     let (bytes, target) = text.split_once('=')?;
+    if let Some((objects, SIZE)) = bytes.split_once('@') {
+        return Some(RequestedMove {
+            objects: NamedObjects::parse(objects)?,
+            change: RequestedChange::Size(target.parse().ok()?),
+        });
+    }
     let target = match target {
         OWN_LINE => MoveTarget::OwnLine,
         FREE_LINE => MoveTarget::FreeLine,
@@ -84,34 +127,71 @@ fn parse_move(text: &str) -> Option<RequestedMove> {
             (objects, MovedPart::Members(members))
         }
     };
-    let (cache, type_name) = match objects.split_once(':') {
-        Some((cache, type_name)) => (Some(cache.to_owned()), type_name),
-        None if objects.starts_with("0x") => (Some(objects.to_owned()), ""),
-        None => (None, objects),
-    };
     Some(RequestedMove {
-        objects: NamedObjects {
-            cache,
-            type_name: type_name.to_owned(),
-        },
-        moved,
-        target,
+        objects: NamedObjects::parse(objects)?,
+        change: RequestedChange::Move { moved, target },
     })
+}
+
+impl NamedObjects {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text.split_once(':') {
+            Some((place, shape)) => Self::new(Some(place), shape),
+            None if text.starts_with(ADDRESS) => Self::new(Some(text), ""),
+            None => Self::new(None, text),
+        })
+    }
+
+    fn new(place: Option<&str>, shape: &str) -> Self {
+        let place_of = |text: &str| {
+            let digits = text.strip_prefix(ADDRESS);
+            let address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            address.map_or_else(
+                || MovedObjectPlace::Name(text.to_owned()),
+                MovedObjectPlace::Address,
+            )
+        };
+        Self {
+            place: place.map(place_of),
+            shape: match (shape, shape.parse()) {
+                ("", _) => MovedObjectShape::Line,
+                (_, Ok(bytes)) => MovedObjectShape::Bytes(bytes),
+                (name, Err(_)) => MovedObjectShape::Type(name.to_owned()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for NamedObjects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(MovedObjectPlace::Name(name)) => f.write_str(name)?,
+            Some(MovedObjectPlace::Address(address)) => write!(f, "{address:#x}")?,
+            None => {}
+        }
+        if self.place.is_some() && self.shape != MovedObjectShape::Line {
+            f.write_str(":")?;
+        }
+        match &self.shape {
+            MovedObjectShape::Line => Ok(()),
+            MovedObjectShape::Bytes(bytes) => write!(f, "{bytes}"),
+            MovedObjectShape::Type(name) => f.write_str(name),
+        }
+    }
 }
 
 impl fmt::Display for RequestedMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NamedObjects { cache, type_name } = &self.objects;
-        match cache {
-            Some(line) if type_name.is_empty() => f.write_str(line),
-            Some(cache) => write!(f, "{cache}:{type_name}"),
-            None => f.write_str(type_name),
-        }?;
-        match &self.moved {
+        self.objects.fmt(f)?;
+        let (moved, target) = match &self.change {
+            RequestedChange::Size(bytes) => return write!(f, "@{SIZE}={bytes}"),
+            RequestedChange::Move { moved, target } => (moved, target),
+        };
+        match moved {
             MovedPart::Members(members) => write!(f, ".{}=", members.join(",")),
             MovedPart::Bytes(bytes) => write!(f, "@{}..{}=", bytes.start, bytes.end),
         }?;
-        match self.target {
+        match target {
             MoveTarget::Offset(offset) => write!(f, "{offset}"),
             MoveTarget::OwnLine => f.write_str(OWN_LINE),
             MoveTarget::FreeLine => f.write_str(FREE_LINE),
@@ -120,8 +200,9 @@ impl fmt::Display for RequestedMove {
 }
 
 impl RequestedMove {
-    /// Moves bytes in all objects of a type: those of a slab cache, of the variable of this name, or at an address (`0x...`). A
-    /// new offset behind the type's size lies in lines that each object has for itself.
+    /// Moves bytes in all objects of a type: those of a slab cache, of the variable of this name, or at an address (`0x...`);
+    /// there, the type may also be a number of bytes. A new offset behind the type's size lies in lines that each object
+    /// has for itself, unless [`RequestedMove::resize`] makes room.
     ///
     /// ```
     /// use relayout_record::RequestedMove;
@@ -131,6 +212,22 @@ impl RequestedMove {
     /// ```
     pub fn of_bytes(place: Option<&str>, type_name: &str, bytes: Range<u32>, offset: u32) -> Self {
         Self::new(place, type_name, bytes, MoveTarget::Offset(offset))
+    }
+
+    /// Lets all objects have so many bytes, so that the slots of their slabs lie elsewhere, too; names as in
+    /// [`RequestedMove::of_bytes`].
+    ///
+    /// ```
+    /// use relayout_record::RequestedMove;
+    ///
+    /// let grown = RequestedMove::resize(Some("filp"), "file", 240);
+    /// assert_eq!(grown.to_string(), "filp:file@size=240");
+    /// ```
+    pub fn resize(place: Option<&str>, type_name: &str, bytes: u32) -> Self {
+        Self {
+            objects: NamedObjects::new(place, type_name),
+            change: RequestedChange::Size(bytes),
+        }
     }
 
     /// Lets bytes of all objects lie on lines that move from CPU to CPU in no time, as [`RequestedMove::of_bytes`] moves them.
@@ -153,22 +250,17 @@ impl RequestedMove {
     /// assert_eq!(RequestedMove::free_line(0x1f80).to_string(), "0x1f80@0..64=free");
     /// ```
     pub fn free_line(line: u64) -> Self {
-        Self::new(
-            Some(&format!("{line:#x}")),
-            "",
-            0..LINE_BYTES,
-            MoveTarget::FreeLine,
-        )
+        let place = format!("{ADDRESS}{line:x}");
+        Self::new(Some(&place), "", 0..LINE_BYTES, MoveTarget::FreeLine)
     }
 
     fn new(place: Option<&str>, type_name: &str, bytes: Range<u32>, target: MoveTarget) -> Self {
         Self {
-            objects: NamedObjects {
-                cache: place.map(str::to_owned),
-                type_name: type_name.to_owned(),
+            objects: NamedObjects::new(place, type_name),
+            change: RequestedChange::Move {
+                moved: MovedPart::Bytes(bytes),
+                target,
             },
-            moved: MovedPart::Bytes(bytes),
-            target,
         }
     }
 
@@ -181,63 +273,44 @@ impl RequestedMove {
     }
 
     /// Returns the bytes of an object before any move.
-    pub(super) fn whole_layout(
-        &self,
-        lookup: &mut KernelLookup<'_, '_>,
-    ) -> Result<MovedLayout, Error> {
-        let name = &self.objects.type_name;
-        let bytes = match name.is_empty() {
-            true => LINE_BYTES.into(),
-            false => lookup.type_bytes(name).map_err(|missing| {
-                self.refused(format!(
-                    "the kernel's debug information has no {}",
-                    missing.0
-                ))
-            })?,
+    pub(super) fn object_bytes(&self, lookup: &mut KernelLookup<'_, '_>) -> Result<u32, Error> {
+        let name = match &self.objects.shape {
+            MovedObjectShape::Line => return Ok(LINE_BYTES),
+            MovedObjectShape::Bytes(bytes) => return Ok(*bytes),
+            MovedObjectShape::Type(name) => name,
         };
-        let layout = MovedLayout::new(u32::try_from(bytes).unwrap_or(u32::MAX));
-        layout.map_err(|_| self.refused(format!("'{name}' has {bytes} bytes")))
+        let bytes = lookup.type_bytes(name);
+        let bytes = bytes.map_err(|missing| self.refused(describe_missing(&missing)))?;
+        u32::try_from(bytes).map_err(|_| self.refused(format!("'{name}' has {bytes} bytes")))
     }
 
-    /// Moves the bytes in the layout of their type.
-    pub(super) fn apply(
+    /// Returns the change by offsets.
+    pub(super) fn layout_change(
         &self,
         lookup: &mut KernelLookup<'_, '_>,
-        layout: &mut MovedLayout,
-    ) -> Result<(), Error> {
-        let mut to = match self.target {
-            MoveTarget::Offset(offset) => Some(offset),
-            MoveTarget::OwnLine => Some(layout.next_own_line()),
-            MoveTarget::FreeLine => None,
+    ) -> Result<LayoutChange, Error> {
+        let (moved, target) = match &self.change {
+            RequestedChange::Size(bytes) => return Ok(LayoutChange::Size(*bytes)),
+            RequestedChange::Move { moved, target } => (moved, *target),
         };
-        for bytes in self.moved_bytes(lookup)? {
-            let length = bytes.end.saturating_sub(bytes.start);
-            let moved = match &mut to {
-                Some(to) => {
-                    let first = *to;
-                    *to += length;
-                    layout.move_bytes(bytes, first)
-                }
-                None => layout.free_bytes(bytes),
-            };
-            moved.map_err(|error| self.refused(describe_layout_error(error, layout)))?;
-        }
-        Ok(())
+        let bytes = match moved {
+            MovedPart::Bytes(bytes) => vec![bytes.clone()],
+            MovedPart::Members(members) => self.member_bytes(lookup, members)?,
+        };
+        Ok(LayoutChange::Move { bytes, target })
     }
 
-    fn moved_bytes(&self, lookup: &mut KernelLookup<'_, '_>) -> Result<Vec<Range<u32>>, Error> {
-        let members = match &self.moved {
-            MovedPart::Bytes(bytes) => return Ok(vec![bytes.clone()]),
-            MovedPart::Members(members) => members,
+    fn member_bytes(
+        &self,
+        lookup: &mut KernelLookup<'_, '_>,
+        members: &[String],
+    ) -> Result<Vec<Range<u32>>, Error> {
+        let MovedObjectShape::Type(name) = &self.objects.shape else {
+            return Err(self.refused("a number of bytes has no members".to_owned()));
         };
         let bytes_of_member = |path: &String| {
-            let bytes = lookup.member_extent(&self.objects.type_name, path);
-            let bytes = bytes.map_err(|missing| {
-                self.refused(format!(
-                    "the kernel's debug information has no {}",
-                    missing.0
-                ))
-            })?;
+            let bytes = lookup.member_extent(name, path);
+            let bytes = bytes.map_err(|missing| self.refused(describe_missing(&missing)))?;
             let ends = [bytes.start, bytes.end].map(|end| u32::try_from(end).unwrap_or(u32::MAX));
             Ok(ends[0]..ends[1])
         };
@@ -245,14 +318,8 @@ impl RequestedMove {
     }
 }
 
-fn describe_layout_error(error: ByteMapError, layout: &MovedLayout) -> String {
-    match error {
-        ByteMapError::OwnLines => "an object would have too many lines of its own".to_owned(),
-        _ => format!(
-            "not all of the bytes and their new positions are among the {} of an object",
-            layout.bytes()
-        ),
-    }
+fn describe_missing(missing: &MissingItem) -> String {
+    format!("the kernel's debug information has no {}", missing.0)
 }
 
 #[cfg(test)]
@@ -269,6 +336,8 @@ mod tests {
             "dentry@64..128=free",
             "0xffff888004a2c000@0..64=free",
             "0xffff888004a2c000:mem_cgroup@0..64=free",
+            "0x7ffff7a10000:192@88..96=128",
+            "filp:file@size=240",
         ] {
             assert_eq!(text.parse::<RequestedMove>().unwrap().to_string(), text);
         }
@@ -280,6 +349,7 @@ mod tests {
             "dentry.d_op=x",
             "dentry@64=1",
             "dentry@a..b=1",
+            "dentry@size=big",
         ] {
             let error = bad.parse::<RequestedMove>().unwrap_err();
             assert!(error.contains("TYPE.MEMBER=OFFSET"), "{error}");
