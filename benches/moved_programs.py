@@ -35,7 +35,7 @@ ROWS = {
     "pcpu_chunk": Row("cases", "pcpu_chunk"),
     "mm_struct, roles": Row("cases", "mm_struct", ("--mix", "roles")),
     "mm_struct, both": Row("cases", "mm_struct", ("--mix", "both")),
-    "mem_cgroup, roles": Row("cases", "mem_cgroup", ("--mix", "roles")),
+    "mem_cgroup, both": Row("cases", "mem_cgroup", ("--mix", "both")),
     "call_single_data, queue": Row("cases", "call_single_data", ("--mix", "queue")),
     "optimistic_spin_node": Row("cases", "optimistic_spin_node"),
     "memory_cache": Row("benches/twins", "memory_cache", (), "coherent_state"),
@@ -69,7 +69,9 @@ def print_row(options, name):
     run([RELAYOUT, "record", "run", "-q", *machine, "-o", recording, "--force", "--", bad, *arguments])
     words = ["what-if", recording, struct, "--layout", layout, f"--simulate={options.simulate}", "--draws", 1, "--json"]
     changed = json.loads(run([RELAYOUT, *words, "--", bad, *arguments]))
-    point = changed["given"]["simulated"]["points"][0]
+    if "simulated" not in changed:
+        sys.exit(f"{name}: {changed['notes']}")
+    point = changed["simulated"][0]["points"][0]
     today, moved = (point[side]["operations_per_second"] for side in ("today", "then"))
     rates = ["record", "run", "-q", *machine, "--rates", "--json", "--", good, *arguments]
     built = json.loads(run([RELAYOUT, *rates]))["operations_per_second"]

@@ -144,9 +144,9 @@ check_licences() {
 check_calls() {
     local crate manifest library
     for crate in $PURE; do
-        manifest=$(cargo pkgid --locked --package "relayout-$crate")
-        manifest=${manifest#path+file://}
-        library=${manifest%#*}/src/lib.rs
+        # `cargo pkgid` would read the whole workspace for each crate.
+        manifest=$(grep -rlx "name = \"relayout-$crate\"" --include=Cargo.toml crates collectors)
+        library=${manifest%/Cargo.toml}/src/lib.rs
         for lint in methods types; do
             grep -q "^        clippy::disallowed_$lint,$" "$library" || wrong "$library does not deny disallowed_$lint"
         done

@@ -21,7 +21,7 @@ mod text;
 
 use alloc::vec::Vec;
 
-pub use self::layout::MovedLayout;
+pub use self::layout::{MovedLayout, OwnRow};
 use crate::index_table::IndexTable;
 use crate::request::LineNumber;
 
@@ -157,8 +157,11 @@ impl ByteMap {
             all_objects.sort_unstable_by_key(|objects| objects.first);
             let own_pairs = u64::from(layout.own_bytes()).next_multiple_of(PAIR_BYTES);
             for objects in all_objects {
-                let (phase, own_stride) = match layout.own_stride() {
-                    Some(stride) => (objects.first % PAIR_BYTES, stride.into()),
+                let (phase, own_stride) = match layout.own_row() {
+                    Some(OwnRow { stride, align }) => {
+                        let phase = objects.first % PAIR_BYTES;
+                        (phase - phase % u64::from(align), stride.into())
+                    }
                     None => (0, own_pairs),
                 };
                 let end = objects.end().filter(|&end| {
@@ -252,7 +255,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::{
-        ByteMap, ByteMapError, FREE_LINES, LineNumber, MovedLayout, MovedObjects, OWN_LINES,
+        ByteMap, ByteMapError, FREE_LINES, LineNumber, MovedLayout, MovedObjects, OWN_LINES, OwnRow,
     };
 
     const BASE: u64 = 0xffff_8880_0000_1000;
@@ -314,11 +317,19 @@ mod tests {
     #[test]
     fn own_bytes_follow_each_other_as_in_a_slab() {
         let mut layout = MovedLayout::new(48).unwrap();
-        assert_eq!(layout.set_own_stride(0), Err(ByteMapError::OwnLines));
+        let row = |stride, align| OwnRow { stride, align };
+        assert_eq!(layout.set_own_row(row(0, 1)), Err(ByteMapError::OwnLines));
         layout.move_bytes(0..8, 48 + 48).unwrap();
         layout.move_bytes(8..48, 48).unwrap();
-        assert_eq!(layout.set_own_stride(55), Err(ByteMapError::OwnLines));
-        layout.set_own_stride(56).unwrap();
+        for bad in [row(55, 1), row(56, 0), row(1 << 20, 1)] {
+            assert_eq!(layout.set_own_row(bad), Err(ByteMapError::OwnLines));
+        }
+        let mut aligned = layout.clone();
+        aligned.set_own_row(row(64, 64)).unwrap();
+        let areas = vec![objects(BASE + 16, 48, 3)];
+        let map = ByteMap::new(vec![(aligned, areas)]).unwrap();
+        assert_eq!(map.said_address(BASE + 24 + 48), OWN_LINES + 64);
+        layout.set_own_row(row(56, 8)).unwrap();
         let areas = vec![objects(BASE + 16, 48, 3), objects(BASE + 0x4000, 48, 1)];
         let map = ByteMap::new(vec![(layout, areas)]).unwrap();
         let said: Vec<u64> = [16, 24, 64, 72, 0x4008]

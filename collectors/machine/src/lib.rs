@@ -50,7 +50,7 @@ mod transfer;
 mod turn_order;
 mod wait_queue;
 
-pub use byte_map::{ByteMap, ByteMapError, MovedLayout, MovedObjects};
+pub use byte_map::{ByteMap, ByteMapError, MovedLayout, MovedObjects, OwnRow};
 pub use counts::{
     CpuActivity, CpuCounts, MachineCounts, RequestSiteCounts, RequestedAccessCounts,
     SharedLineCounts, TransferKind,

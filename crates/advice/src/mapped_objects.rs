@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use relayout_profile::{Addr, CoherenceEvent, RunId};
-use relayout_resolve::{ObjectKind, ResolvedObject};
+use relayout_resolve::{ArrayExtent, ObjectKind, ResolvedObject};
 
 use crate::ResolvedProfile;
 use crate::gathered::GatheredType;
@@ -23,14 +23,14 @@ pub struct MappedObjects {
     /// Slab cache or variable that has them, or the address of one as `0xffff888004a2c000`; `None` for a type whose objects
     /// need no name.
     pub place: Option<String>,
-    /// Type of the whole objects, without tag; in a program the number of bytes.
+    /// Type of the whole objects, without tag; in a program the bytes and number of those of an array: `192*16`.
     pub holder: String,
     /// Bytes of a whole object.
     pub holder_bytes: u32,
     /// Offset of the type in it.
     pub offset: u32,
-    /// They are in slabs, whose slots follow their size.
-    pub is_in_slabs: bool,
+    /// Their places follow their size: they are in slabs, or in arrays of a program.
+    pub follows_size: bool,
 }
 
 impl MappedObjects {
@@ -47,19 +47,28 @@ impl MappedObjects {
             holder: object.type_name.clone(),
             holder_bytes: u32::try_from(holder_bytes).ok()?,
             offset: u32::try_from(offset).ok()?,
-            is_in_slabs: matches!(object.kind, ObjectKind::Slab { .. })
+            follows_size: matches!(object.kind, ObjectKind::Slab { .. })
                 || object.type_name == CHUNK_TYPE,
         })
     }
 
-    /// Returns the object of the type itself at an address of a program; `None` if it is too large.
-    fn in_program(start: Addr, bytes: u64) -> Option<Self> {
+    /// Returns the objects of `bytes` bytes that lie in one array with that at `start` in a program; `None` if they are too large.
+    fn in_program(object: &ResolvedObject, start: Addr, bytes: u64) -> Option<Self> {
+        let has_object = |array: &ArrayExtent| {
+            let within = start.0.checked_sub(array.base.0);
+            array.stride == bytes
+                && within.is_some_and(|at| at.is_multiple_of(bytes) && at / bytes < array.count)
+        };
+        let (first, count) = match object.array.filter(has_object) {
+            Some(array) => (array.base, array.count),
+            None => (start, 1),
+        };
         Some(Self {
-            place: Some(format!("{:#x}", start.0)),
-            holder: bytes.to_string(),
+            place: Some(format!("{:#x}", first.0)),
+            holder: format!("{bytes}*{count}"),
             holder_bytes: u32::try_from(bytes).ok()?,
             offset: 0,
-            is_in_slabs: false,
+            follows_size: true,
         })
     }
 }
@@ -126,15 +135,20 @@ impl TypeMapping {
         };
         mapping.unnamed_share = share(&unnamed);
         mapping.unmapped_share = share(unnamed.get(ADDRESSED_MAX..).unwrap_or_default());
-        mapping.addressed = { unnamed.into_iter().take(ADDRESSED_MAX) }
-            .filter(|(transfers, ..)| *transfers > 0)
-            .filter_map(|(_, object, offset)| match is_program {
-                true => MappedObjects::in_program(object.base + offset, gathered.aggregate.size),
-                false => {
-                    let place = Some(format!("{:#x}", object.base.0));
-                    MappedObjects::at(resolved, object, offset, place)
-                }
-            })
+        let addressed =
+            { unnamed.into_iter().take(ADDRESSED_MAX) }.filter(|(transfers, ..)| *transfers > 0);
+        let size = gathered.aggregate.size;
+        let objects = addressed.filter_map(|(_, object, offset)| match is_program {
+            true => MappedObjects::in_program(object, object.base + offset, size),
+            false => {
+                let place = Some(format!("{:#x}", object.base.0));
+                MappedObjects::at(resolved, object, offset, place)
+            }
+        });
+        // Elements of one array have one place, and so has an object in each of the repeats, which start from one snapshot.
+        let mut known = BTreeSet::new();
+        mapping.addressed = objects
+            .filter(|objects| known.insert(objects.clone()))
             .collect();
         mapping
     }

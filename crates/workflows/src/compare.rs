@@ -17,6 +17,7 @@
 //! ```
 
 mod bisect;
+mod carried_layouts;
 mod causes;
 mod profiles;
 mod rates;
@@ -26,7 +27,8 @@ mod throughput;
 mod workload;
 
 pub use bisect::BisectVerdict;
-pub use causes::{ChangeCause, LayoutCause};
+pub use carried_layouts::{CarriedLayouts, CarrySettings};
+pub use causes::{ChangeCause, ChangedLayouts, LayoutCause};
 pub use profiles::find_profiles;
 pub use rates::RateChange;
 pub use side::{ComparedSide, SideWorkload, refuse_cut_off, refuse_samples};

@@ -26,7 +26,7 @@ use relayout_statistics::{DrawnRatio, RatePair};
 
 pub use draws::RuleDraws;
 pub use guest::{GuestChoice, RepeatedGuest, with_repeated_guest};
-pub use moves::layout_moves;
+pub use moves::LayoutMoves;
 use windows::{ExecutedResult, SimulatedRun};
 
 /// Time for the answer where CPUs wait for lines, unless the user says otherwise.
@@ -121,6 +121,25 @@ impl<'k> GuestSimulation<'_, 'k> {
         Ok((0..count).map(|_| Ok(change.clone())).collect())
     }
 
+    /// Simulates sets of moves with the recorded CPUs. `unmapped_share` is the part of the transfers on objects that stay.
+    ///
+    /// # Errors
+    /// Today's layout fails, or the user interrupts.
+    pub fn simulate_moves(
+        &self,
+        sets: Vec<Vec<RequestedMove>>,
+        unmapped_share: f64,
+    ) -> Result<Vec<LayoutSimulated>, UserError> {
+        let mut changes = self.empty_changes(sets.len())?;
+        let moved = MovedLayouts {
+            cpus: self.guest.recorded_cpus(),
+            moves: sets.into_iter().enumerate().collect(),
+            unmapped_share,
+        };
+        self.add_points(&moved, &mut changes)?;
+        Ok(changes)
+    }
+
     /// Begins with today's layout. Windows are longer than recorded where CPUs wait for locks, unless the user says how long
     /// they are.
     fn begin(&self, cpus: u16) -> Result<BegunRun<'_, 'k>, UserError> {
@@ -159,7 +178,25 @@ impl<'k> GuestSimulation<'_, 'k> {
             );
         }
         let shape = &subject.gathered.shape;
-        layout_moves(shape, subject.current, layout, &objects)
+        LayoutMoves::of_layouts(shape, subject.current, layout)?.in_objects(&objects)
+    }
+
+    /// Adds what each of the layouts brings to its change, or the reason why it cannot be executed.
+    fn add_points(
+        &self,
+        moved: &MovedLayouts,
+        changes: &mut [LayoutSimulated],
+    ) -> Result<(), UserError> {
+        let points = self.simulate_point(moved)?;
+        for ((place, _), point) in moved.moves.iter().zip(points) {
+            let change = &mut changes[*place];
+            match (change.as_mut(), point) {
+                (Ok(change), Ok(point)) => change.points.push(point),
+                (_, Err(refused)) => *change = Err(refused),
+                (Err(_), Ok(_)) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Executes today's layout and the moved ones. Returns what each brings, or why it cannot be executed.
@@ -256,15 +293,7 @@ impl LayoutSimulator for GuestSimulation<'_, '_> {
             if moved.moves.is_empty() {
                 break;
             }
-            let points = self.simulate_point(&moved)?;
-            for ((place, _), point) in moved.moves.iter().zip(points) {
-                let change = &mut changes[*place];
-                match (change.as_mut(), point) {
-                    (Ok(change), Ok(point)) => change.points.push(point),
-                    (_, Err(refused)) => *change = Err(refused),
-                    (Err(_), Ok(_)) => {}
-                }
-            }
+            self.add_points(&moved, &mut changes)?;
         }
         Ok(changes)
     }
@@ -272,7 +301,10 @@ impl LayoutSimulator for GuestSimulation<'_, '_> {
 
 /// Returns the objects that a guest finds, and the part of the transfers on others. Addresses are those of the recorded guest:
 /// one with other CPUs boots otherwise.
-fn objects_of_guest(mapping: &TypeMapping, is_recorded: bool) -> (Vec<&MappedObjects>, f64) {
+pub(crate) fn objects_of_guest(
+    mapping: &TypeMapping,
+    is_recorded: bool,
+) -> (Vec<&MappedObjects>, f64) {
     let (addressed, unmapped_share): (&[_], _) = match is_recorded {
         true => (&mapping.addressed, mapping.unmapped_share),
         false => (&[], mapping.unnamed_share),

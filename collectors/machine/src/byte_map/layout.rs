@@ -25,8 +25,17 @@ pub struct MovedLayout {
     positions: Vec<u32>,
     /// Bytes whose lines cost nothing.
     free: Vec<Range<u32>>,
-    /// Bytes from an object's own memory to that of the next one, if that is no whole number of lines.
-    own_stride: Option<u32>,
+    /// Place of the objects' own bytes, if that is no whole number of lines for each.
+    own_row: Option<OwnRow>,
+}
+
+/// Place of the own bytes of objects that follow each other, as in a slab or an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OwnRow {
+    /// Bytes from those of one object to those of the next.
+    pub stride: u32,
+    /// Those of the first object begin as far from a line's start as it does, rounded down to this power of two.
+    pub align: u32,
 }
 
 impl MovedLayout {
@@ -41,7 +50,7 @@ impl MovedLayout {
         Ok(Self {
             positions: (0..bytes).collect(),
             free: Vec::new(),
-            own_stride: None,
+            own_row: None,
         })
     }
 
@@ -55,28 +64,31 @@ impl MovedLayout {
         self.used_own_bytes().next_multiple_of(LINE_BYTES as u32)
     }
 
-    /// Bytes from the beginning of these lines to the last position in them.
+    /// Bytes from the beginning of these lines to the last position in them that costs something.
     fn used_own_bytes(&self) -> u32 {
-        let end = { self.positions.iter() }.fold(self.bytes(), |end, &at| end.max(at + 1));
+        let used = (0..)
+            .zip(&self.positions)
+            .filter(|(offset, _)| !self.is_free(*offset));
+        let end = used.fold(self.bytes(), |end, (_, &at)| end.max(at + 1));
         end - self.bytes()
     }
 
-    /// Lets the own bytes of objects that follow each other lie this far apart, as in a slab, so that two objects may share
-    /// a line. They begin as far from a line's start as the first object does.
+    /// Lets the own bytes of objects lie in a row, so that two objects may share a line.
     ///
     /// # Errors
-    /// They are further apart than an object may be, or closer than they are long.
-    pub fn set_own_stride(&mut self, bytes: u32) -> Result<(), ByteMapError> {
-        if bytes > BYTES_MAX || bytes < self.used_own_bytes().max(1) {
+    /// They are further apart than an object may be, or closer than they are long, or the alignment is no power of two.
+    pub fn set_own_row(&mut self, row: OwnRow) -> Result<(), ByteMapError> {
+        let is_long_enough = row.stride >= self.used_own_bytes().max(1);
+        if row.stride > BYTES_MAX || !is_long_enough || !row.align.is_power_of_two() {
             return Err(ByteMapError::OwnLines);
         }
-        self.own_stride = Some(bytes);
+        self.own_row = Some(row);
         Ok(())
     }
 
-    /// Returns what [`MovedLayout::set_own_stride`] set.
-    pub(super) fn own_stride(&self) -> Option<u32> {
-        self.own_stride
+    /// Returns the place that the objects' own bytes were given.
+    pub(super) fn own_row(&self) -> Option<OwnRow> {
+        self.own_row
     }
 
     /// Returns the position of the byte at an offset in the object.
@@ -137,7 +149,7 @@ impl MovedLayout {
 
     /// Returns the end of the positions that bytes can have.
     fn own_end_max(&self) -> u32 {
-        self.bytes() + self.own_stride.unwrap_or(BYTES_MAX)
+        self.bytes() + self.own_row.map_or(BYTES_MAX, |row| row.stride)
     }
 
     fn require_inside(&self, bytes: &Range<u32>) -> Result<(), ByteMapError> {

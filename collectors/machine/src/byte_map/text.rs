@@ -8,14 +8,15 @@
 //! objects 0xffff888003000000 192 21
 //! ```
 //!
-//! `layout` has the bytes of an object, `own` the distance of the own bytes of objects that follow each other, `move` an offset, a number of bytes and the position of the first, `free` an offset
+//! `layout` has the bytes of an object, `own` the distance of the own bytes of objects that follow each other and
+//! the alignment of the first, `move` an offset, a number of bytes and the position of the first, `free` an offset
 //! and a number of bytes, `objects` the address of the first one, their distance and number.
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::{ByteMap, MovedLayout, MovedObjects};
+use super::{ByteMap, MovedLayout, MovedObjects, OwnRow};
 
 /// Longest text: some hundred thousand slabs.
 const TEXT_MAX: usize = 1 << 25;
@@ -23,7 +24,7 @@ const TEXT_MAX: usize = 1 << 25;
 /// A layout as it is read.
 struct MovedLayoutText {
     bytes: u32,
-    own_stride: Option<u32>,
+    own_row: Option<OwnRow>,
     moves: Vec<(Range<u32>, u32)>,
     free: Vec<Range<u32>>,
     objects: Vec<MovedObjects>,
@@ -44,13 +45,16 @@ impl ByteMap {
             match (kind, numbers.as_slice()) {
                 ("layout", &[bytes]) => layouts.push(MovedLayoutText {
                     bytes: u32::try_from(bytes).ok()?,
-                    own_stride: None,
+                    own_row: None,
                     moves: Vec::new(),
                     free: Vec::new(),
                     objects: Vec::new(),
                 }),
-                ("own", &[stride]) => {
-                    layouts.last_mut()?.own_stride = Some(u32::try_from(stride).ok()?);
+                ("own", &[stride, align]) => {
+                    layouts.last_mut()?.own_row = Some(OwnRow {
+                        stride: u32::try_from(stride).ok()?,
+                        align: u32::try_from(align).ok()?,
+                    });
                 }
                 ("move", &[from, bytes, to]) => {
                     let [from, bytes, to] = [from, bytes, to].map(u32::try_from);
@@ -78,8 +82,8 @@ impl ByteMap {
             for bytes in layout.free {
                 moved.free_bytes(bytes)?;
             }
-            if let Some(stride) = layout.own_stride {
-                moved.set_own_stride(stride)?;
+            if let Some(row) = layout.own_row {
+                moved.set_own_row(row)?;
             }
             Ok((moved, layout.objects))
         });
@@ -98,8 +102,8 @@ impl fmt::Display for ByteMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, layout) in (0..).zip(&self.layouts) {
             writeln!(f, "layout {}", layout.bytes())?;
-            if let Some(stride) = layout.own_stride() {
-                writeln!(f, "own {stride}")?;
+            if let Some(OwnRow { stride, align }) = layout.own_row() {
+                writeln!(f, "own {stride} {align}")?;
             }
             for (run, position) in layout.moved_runs() {
                 let bytes = run.end - run.start;
@@ -141,9 +145,11 @@ mod tests {
             "layout 16\nmove 12 8 100",
             "layout 16\nmove 0 8 99999999",
             "layout 16\nmove 4294967295 8 0",
-            "layout 16\nown 0",
-            "layout 16\nown 8\nmove 0 16 16",
-            "layout 16\nown 4294967296",
+            "layout 16\nown 8",
+            "layout 16\nown 0 1",
+            "layout 16\nown 16 0",
+            "layout 16\nown 8 1\nmove 0 16 16",
+            "layout 16\nown 4294967296 1",
             "layout 16\nfree 12 8",
             "layout 16\nfree 4294967295 8",
             "layout 16\nobjects 0x10000 8 3",

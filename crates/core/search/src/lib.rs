@@ -79,7 +79,7 @@ pub use heap::malloc_class;
 pub use interval::ChangeInterval;
 pub use judged_parts::{JudgedPart, JudgedParts};
 pub use line_groups::{GroupCrossing, LineGroups};
-pub use mapping::OffsetMapping;
+pub use mapping::{OffsetMapping, moved_stretches};
 pub use options::Options;
 pub use order_rules::{BrokenRule, OrderBorder, OrderRules, SizeRule};
 pub use other_build::{VariantScore, score_in_build};

@@ -61,24 +61,10 @@ impl OffsetMapping {
         }
     }
 
-    /// Returns the stretches of an object's bytes that lie elsewhere, each with the new offset of its first byte, by that
-    /// offset. Bytes of a hole that find no hole are left out: no two bytes have the same offset.
+    /// Returns the stretches of an object's bytes that lie elsewhere, as [`moved_stretches`] does.
     pub fn moved_stretches(&self) -> Vec<(Range<u32>, u32)> {
-        let mut stretches: Vec<(Range<u32>, u32)> = Vec::new();
-        let mut taken = HashSet::new();
-        for (old, &new) in (0..).zip(&self.moved) {
-            // A member's bytes come before those of the hole behind it.
-            let is_taken = !taken.insert(new);
-            match stretches.last_mut() {
-                _ if old == new || is_taken => {}
-                Some((bytes, first)) if bytes.end == old && *first + (old - bytes.start) == new => {
-                    bytes.end += 1;
-                }
-                _ => stretches.push((old..old + 1, new)),
-            }
-        }
-        stretches.sort_by_key(|(_, first)| *first);
-        stretches
+        // A member's bytes come before those of the hole behind it.
+        moved_stretches(self.moved.iter().copied().map(Some))
     }
 
     /// Applies the mapping to a row of objects with these starts; to a single one if it is empty.
@@ -92,6 +78,28 @@ impl OffsetMapping {
             None => self.tail.saturating_add(offset - self.moved.len() as u32),
         }
     }
+}
+
+/// Returns the stretches of an object's bytes that lie elsewhere, each with the new offset of its first byte, by that offset.
+/// `offsets` has the new offset of each byte, if it has one. Of bytes with the same one, the first keeps it, and the others
+/// are left out.
+pub fn moved_stretches(offsets: impl IntoIterator<Item = Option<u32>>) -> Vec<(Range<u32>, u32)> {
+    let mut stretches: Vec<(Range<u32>, u32)> = Vec::new();
+    let mut taken = HashSet::new();
+    for (old, new) in (0..).zip(offsets) {
+        let Some(new) = new.filter(|new| taken.insert(*new)) else {
+            continue;
+        };
+        match stretches.last_mut() {
+            _ if old == new => {}
+            Some((bytes, first)) if bytes.end == old && *first + (old - bytes.start) == new => {
+                bytes.end += 1;
+            }
+            _ => stretches.push((old..old + 1, new)),
+        }
+    }
+    stretches.sort_by_key(|(_, first)| *first);
+    stretches
 }
 
 impl BytePlacement for OffsetMapping {
@@ -131,11 +139,13 @@ mod tests {
     #[test]
     fn a_hole_does_not_take_the_place_of_its_member() {
         // Three bytes of a hole went to the flag in front of them.
-        let mapping = OffsetMapping {
-            moved: vec![12, 12, 12, 12, 0, 1, 2, 3],
-            tail: 16,
-            row: Vec::new(),
-        };
-        assert_eq!(mapping.moved_stretches(), [(4..8, 0), (0..1, 12)]);
+        let offsets = [12, 12, 12, 12, 0, 1, 2, 3].map(Some);
+        assert_eq!(moved_stretches(offsets), [(4..8, 0), (0..1, 12)]);
+    }
+
+    #[test]
+    fn what_lies_nowhere_is_left_out() {
+        let offsets = [Some(4), None, Some(6), Some(7), Some(4), Some(5)];
+        assert_eq!(moved_stretches(offsets), [(0..1, 4), (2..4, 6)]);
     }
 }

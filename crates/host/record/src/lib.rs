@@ -45,7 +45,7 @@ pub use kernel_modules::ModuleFolder;
 pub use kernel_recording::{
     GuestTools, GuestWork, IdleWindow, KernelRecording, RecordedCode, record_kernel,
 };
-pub use memory::{MemoryReaders, MemorySnapshot, RequestedMove};
+pub use memory::{MemoryReaders, MemorySnapshot, ObjectSize, RequestedMove};
 pub use outcome::RecordingOutcome;
 pub use program::{
     CountedAccesses, ProgramBackend, ProgramRecording, SlicePlan, StopSignals, can_fix_addresses,

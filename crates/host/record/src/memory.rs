@@ -47,7 +47,7 @@ use self::pages::{DescriptorReader, PageDescriptors, PageOwners, PageUseReader};
 use self::paging::{GuestMemory, PagingReader};
 use self::percpu::{CHUNK_TYPE, ChunkReader, StaticDataReader};
 use self::pipes::PipeReader;
-pub use self::requested_move::RequestedMove;
+pub use self::requested_move::{ObjectSize, RequestedMove};
 use self::slab::{KnownSlab, SlabReader};
 use self::tasks::TaskReader;
 use self::vmalloc::VmallocReader;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
+use relayout_files::InterruptFlag;
 use relayout_messages::{ErrorCategory, UserError};
 use relayout_report::Document as _;
 use relayout_report::documents::compare::compare_document;
@@ -10,10 +11,13 @@ use relayout_report::exports::mail::compare::compare_mail;
 use relayout_report::text::compare::compare_text;
 use relayout_session::verify_profile_path;
 use relayout_workflows::compare::{
-    BisectVerdict, CompareSettings, ComparedSide, RecordingComparison, compare_sides,
+    BisectVerdict, CarrySettings, CompareSettings, ComparedSide, RecordingComparison, compare_sides,
 };
+use relayout_workflows::simulate::TimeBudget;
 
 use super::document_files::DocumentArgs;
+use super::machine_args::MachineArgs;
+use super::simulated_change::SimulatedChangeArgs;
 use crate::complete;
 use crate::exit::ExitStatus;
 use crate::print::{TextKind, print_failure, print_rendered};
@@ -25,6 +29,7 @@ Examples:
   relayout record kernel --kernel 6.12 --workload stat-one --repeat 8 -o new.relayout
   relayout compare old.relayout new.relayout             all types with 1% of the transfers
   relayout compare old.relayout new.relayout dentry      this one
+  relayout compare old.relayout new.relayout --simulate  what the layouts alone bring
   relayout compare suite-v1/ suite-v2/ --mail            all workloads that both folders have
   git bisect run sh -c 'make bench && relayout record run --repeat 6 -o new.relayout ./bench;
                         relayout compare --bisect good.relayout new.relayout'
@@ -38,7 +43,18 @@ something did; 125 it cannot be told for NEW; 128 the setup is broken, such as a
 /// Compare recordings of two builds: what got worse or better per operation, and which layout change
 /// did it
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("simulate", |simulate| simulate.help(
+        "Execute the guest of OLD again in simulated time with the layouts that NEW has otherwise, of types that got better or \
+         worse: what the layouts alone bring, because builds differ in more. A recorded program of OLD is given again behind \
+         `--`. TIME is that of a window [default: as recorded]"
+    )),
+    mut_arg("budget", |budget| budget.help(
+        "Begin no further draw after this time; what was executed is kept, and the same command goes on from there [default: \
+         1m where CPUs wait for lines, 10m where they wait for locks]"
+    ))
+)]
 pub struct Args {
     /// Profile of the earlier build, or a folder of profiles
     pub old: PathBuf,
@@ -64,6 +80,8 @@ pub struct Args {
     /// Exit as `git bisect run` needs it: 0, 1, 125 or 128
     #[arg(long)]
     pub bisect: bool,
+    #[command(flatten)]
+    pub simulated: SimulatedChangeArgs,
     /// Print text for a mail or commit message; its first line says how the counts came about
     #[arg(long, conflicts_with = "json")]
     pub mail: bool,
@@ -138,7 +156,10 @@ fn compare(args: &Args) -> Result<(RecordingComparison, String), FailedCompariso
         names: args.types.clone(),
         margin: args.margin,
     };
-    let comparison = compare_sides(&old, &new, &settings, &progress);
+    let comparison = compare_sides(&old, &new, &settings, &progress).and_then(|mut comparison| {
+        carry_layouts(args, &mut comparison, &progress)?;
+        Ok(comparison)
+    });
     let comparison = progress.finish_after(comparison)?;
     let title = format!("relayout compare {}", args.new.display());
     let document = compare_document(&comparison);
@@ -149,6 +170,25 @@ fn compare(args: &Args) -> Result<(RecordingComparison, String), FailedCompariso
         _ => compare_text(&document),
     };
     Ok((comparison, output))
+}
+
+/// Executes OLD with layouts of NEW, if that is asked for.
+fn carry_layouts(
+    args: &Args,
+    comparison: &mut RecordingComparison,
+    progress: &TerminalProgress,
+) -> Result<(), UserError> {
+    let machine = MachineArgs::default();
+    let Some(request) = (args.simulated).request(&machine, TimeBudget::ByWaiting)? else {
+        return Ok(());
+    };
+    comparison.carry_layouts(CarrySettings {
+        debug: &args.old_debug,
+        request: &request,
+        choice: args.simulated.guest_choice(&machine),
+        interrupt: InterruptFlag::catch(),
+        progress,
+    })
 }
 
 fn exit_status(args: &Args, comparison: &RecordingComparison) -> ExitStatus {

@@ -8,6 +8,7 @@ use crate::simulated::tables;
 use crate::stand::Stand;
 
 const COUNTERS: &str = include_str!("simulated_counters.c");
+const SLOTS: &str = include_str!("simulated_slots.c");
 const CLOCKS: &str = include_str!("simulated_clocks.c");
 const MARKER_DIR: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../collectors/guest");
 const WORDS: &str = "record run --with qemu --machine sapphire-rapids-2s --memory 512M";
@@ -140,5 +141,82 @@ fn clocks_of_a_program_are_simulated_time() {
         idle > Some(50.0),
         "most of the time is slept: {}",
         report["time"]
+    );
+}
+
+/// A program executes again with another layout as one does that is built with it. A line costs what it costs: nothing, if
+/// no operation waits for it, however long others do.
+#[test]
+fn programs_execute_again_with_other_layouts() {
+    let stand = stand();
+    let flags = ["-g", "-O1", "-pthread", MARKER_DIR];
+    stand.place.compile("slots", SLOTS, &flags);
+    let apart = ["-g", "-O1", "-pthread", "-DAPART", MARKER_DIR];
+    stand.place.compile("apart", SLOTS, &apart);
+    record(
+        &stand,
+        "--cpus 4 --simulate 1ms --repeat 3 -o out -- ./slots",
+    );
+    let words = "what-if out slot --align count=64 --simulate --draws 0 --json";
+    let document = stand.json(&format!("{words} -- ./slots"));
+    let point = &document["simulated"][0]["points"][0];
+    let rate = |window: &Value| window["operations_per_second"].as_f64().unwrap();
+    let built = stand.json(&format!(
+        "{WORDS} --cpus 4 --simulate 1ms --rates --json -- ./apart"
+    ));
+    let [today, mapped, built] = [&point["today"], &point["then"], &built].map(rate);
+    assert!(built > 1.8 * today, "{today} and {built}: {point}");
+    assert!((mapped / built - 1.0).abs() < 0.03, "{mapped} and {built}");
+
+    check_carried_layouts(&stand, built / today);
+    let freed = stand.json("report out --json --if-free=2 -- ./slots");
+    let finding = |name: &str| {
+        let mut findings = freed["findings"].as_array().unwrap().iter();
+        let found = findings.find(|finding| finding["type"] == name);
+        found.unwrap_or_else(|| panic!("{name} in {freed}"))
+    };
+    let ratio = |name: &str| finding(name)["if_free"]["point"]["ratio"].as_f64().unwrap();
+    assert!(finding("quarrel")["wait_percent"].as_f64() > Some(30.0));
+    assert!((ratio("quarrel") - 1.0).abs() < 0.005, "{freed}");
+    // Nothing else is waited for, so the line costs as much as its neighbour on it does.
+    assert!(
+        (ratio("slot") * today / mapped - 1.0).abs() < 0.03,
+        "{freed}"
+    );
+
+    let refused = |program: &str, expect: &str| {
+        let ended = stand.run(&format!("{words}{program}"));
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(expect), "{ended:?}");
+    };
+    refused("", "not executed unasked");
+    refused(" -- ./slots 5", "is given");
+    refused(" -- ./apart", "is given");
+    stand.place.compile("slots", SLOTS, &apart);
+    refused(" -- ./slots", "another build than the recorded one");
+}
+
+/// The layout of the new build alone brings what that build does: it differs in nothing else.
+fn check_carried_layouts(stand: &Stand, built: f64) {
+    fs::create_dir(stand.place.path("new")).unwrap();
+    let apart = ["-g", "-O1", "-pthread", "-DAPART", MARKER_DIR];
+    stand.place.compile("new/slots", SLOTS, &apart);
+    let words = "--cpus 4 --simulate 1ms --repeat 3 -o later -- ./new/slots";
+    record(stand, words);
+    let words = "compare out later slot --simulate --draws 1";
+    let compared = stand.json(&format!("{words} --json -- ./slots"));
+    let carried = &compared["workloads"][0]["carried_layouts"][0];
+    assert_eq!(carried["types"][0], "slot", "{compared}");
+    assert_eq!(carried["left_behind"], serde_json::json!([]), "{carried}");
+    let point = &carried["simulated"]["points"][0];
+    let ratio = point["ratio"].as_f64().unwrap();
+    assert!((ratio / built - 1.0).abs() < 0.03, "{built}: {carried}");
+    let text = stand.run(&format!("{words} -- ./slots")).stdout;
+    let expect = "OLD with the layout of slot that NEW has: ";
+    assert!(text.contains(expect), "{text}");
+    let unasked = stand.run(words);
+    assert!(
+        unasked.stderr.contains("not executed unasked"),
+        "{unasked:?}"
     );
 }

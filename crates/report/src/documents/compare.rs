@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Document;
+use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 
 /// The document of `compare --json`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -50,12 +51,26 @@ pub(crate) struct WorkloadDocument {
     /// Operations a second in simulated time; absent for recordings in the host's order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) throughput: Option<ThroughputDocument>,
+    /// What layouts of NEW alone bring in OLD; absent unless they were executed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) carried_layouts: Vec<CarriedLayoutsDocument>,
     /// Transfers of everything, per operation.
     pub(crate) total: RateDocument,
     /// Types and variables that got better or worse.
     pub(crate) subjects: Vec<SubjectDocument>,
     /// Sentences about the result, for people.
     pub(crate) notes: Vec<String>,
+}
+
+/// The guest of OLD, executed in simulated time with layouts of NEW: nothing else of NEW is in it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CarriedLayoutsDocument {
+    /// Types with the layout of NEW.
+    pub(crate) types: Vec<String>,
+    /// Members that NEW does not have: they lie behind the others.
+    pub(crate) left_behind: Vec<String>,
+    /// What they bring. `today` is OLD as it is.
+    pub(crate) simulated: SimulatedChangeDocument,
 }
 
 /// Operations a second of both sides, by the expected rules of the machine. No verdict is made of them.
@@ -172,7 +187,8 @@ pub(crate) struct MemberSideDocument {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CauseDocument {
-    /// `layout`, `no-members`, `same-layout`, `other-than-layout` or `unknown`.
+    /// `layout`, `no-members`, `same-layout`, `no-pair` (the layout changed, and no two members of an object have these
+    /// transfers by it) or `unknown`.
     pub(crate) kind: String,
     /// What changed in the layout, for people.
     pub(crate) sentences: Vec<String>,

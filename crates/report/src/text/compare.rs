@@ -7,7 +7,9 @@ use relayout_verify::judged_change::ChangeVerdict;
 
 use crate::documents::compare::{CompareDocument, RateDocument, SubjectDocument, WorkloadDocument};
 use crate::words::magnitude::value;
-use crate::words::recording_changes::{change_words, member_words, side_words, throughput_words};
+use crate::words::recording_changes::{
+    carried_layouts_words, change_words, member_words, side_words, throughput_words,
+};
 use crate::words::wrap::wrap_text;
 
 /// Types without a change that are named.
@@ -39,6 +41,10 @@ fn workload_text(workload: &WorkloadDocument) -> String {
     );
     if let Some(throughput) = &workload.throughput {
         let words = format!("  {}", throughput_words(throughput));
+        let _ = writeln!(text, "{}\n", wrap_text(&words, 2));
+    }
+    for carried in &workload.carried_layouts {
+        let words = format!("  {}", carried_layouts_words(carried));
         let _ = writeln!(text, "{}\n", wrap_text(&words, 2));
     }
     let _ = writeln!(

@@ -10,7 +10,8 @@ use relayout_workflows::compare::{
 };
 
 use crate::documents::compare::{
-    CompareSideDocument, MemberSideDocument, RateDocument, SubjectDocument, ThroughputDocument,
+    CarriedLayoutsDocument, CompareSideDocument, MemberSideDocument, RateDocument, SubjectDocument,
+    ThroughputDocument,
 };
 use crate::words::access::shown_name;
 use crate::words::finding::subject_name;
@@ -51,10 +52,43 @@ pub(crate) fn throughput_words(throughput: &ThroughputDocument) -> String {
     let ratio = { throughput.ratio }.map_or(String::new(), |ratio| format!(", {ratio:.2} times"));
     format!(
         "Operations a second, simulated: {:.3} to {:.3} million{ratio}, by the expected rules of the machine. No verdict is made of that: \
-         builds differ in more than layouts. What a layout brings, `relayout what-if --simulate` tells.",
+         builds differ in more than layouts.",
         throughput.old_median / 1e6,
         throughput.new_median / 1e6,
     )
+}
+
+/// `OLD with the layout of dentry that NEW has: 1.28 times the operations (1.01 to 1.63 over 8 draws), better, simulated.`
+pub(crate) fn carried_layouts_words(carried: &CarriedLayoutsDocument) -> String {
+    let types = word_series(&carried.types, TYPES_MAX);
+    let Some(point) = carried.simulated.points.first() else {
+        return format!("OLD with the layout of {types} that NEW has was not executed.");
+    };
+    let ratio = point.ratio.map_or_else(
+        || "no operation ended in the simulated window".to_owned(),
+        |ratio| format!("{ratio:.2} times the operations"),
+    );
+    let interval = match (point.low, point.high) {
+        (Some(low), Some(high)) => {
+            let draws = counted(point.draws as u64, "draw");
+            format!(" ({low:.2} to {high:.2} over {draws})")
+        }
+        _ => String::new(),
+    };
+    let mut words = format!(
+        "OLD with the layout of {types} that NEW has: {ratio}{interval}, {}, simulated.",
+        point.verdict
+    );
+    if point.too_short {
+        words.push_str(" CPUs wait for locks, and the window is too short for them to settle.");
+    }
+    if !carried.left_behind.is_empty() {
+        words.push_str(&format!(
+            " {}, which NEW has not, or with fewer bytes, lie behind the others.",
+            word_series(&carried.left_behind, TYPES_MAX)
+        ));
+    }
+    words
 }
 
 /// `6.12.117: 8 recordings, 960000 operations`
@@ -165,9 +199,9 @@ pub(crate) fn cause_sentences(change: &SubjectChange) -> Vec<String> {
         Some(ChangeCause::SameLayout) => vec![
             "the layout is the same on both sides: the change comes from code or timing".to_owned(),
         ],
-        Some(ChangeCause::OtherThanLayout) => vec![
-            "the layout changed, but no two members have these transfers by it: the change comes \
-             from code or timing"
+        Some(ChangeCause::OtherThanPairs(_)) => vec![
+            "the layout changed, but no two members of an object have these transfers by it: the change comes from code, \
+             timing, or objects that share lines otherwise"
                 .to_owned(),
         ],
         Some(ChangeCause::Unknown(reason)) => vec![format!("cause unknown: {reason}")],
@@ -176,10 +210,10 @@ pub(crate) fn cause_sentences(change: &SubjectChange) -> Vec<String> {
 }
 
 fn layout_sentences(cause: &LayoutCause) -> Vec<String> {
-    let detail = TypeDiffDetail::compare(&cause.old, &cause.new, cause.line_bytes);
+    let detail = TypeDiffDetail::compare(&cause.layouts.old, &cause.layouts.new, cause.line_bytes);
     let pair = ShapePair {
-        old: &cause.old,
-        new: &cause.new,
+        old: &cause.layouts.old,
+        new: &cause.layouts.new,
         detail: &detail,
     };
     let sentences = pair_sentences(&pair, &cause.hot, cause.line_bytes);

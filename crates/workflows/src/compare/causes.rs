@@ -30,21 +30,40 @@ pub enum ChangeCause {
     NoMembers,
     /// Both sides have the same layout of the type: other code, or another order of events.
     SameLayout,
-    /// The layout differs, but no pair of members has more or fewer transfers by it.
-    OtherThanLayout,
+    /// The layout differs, but no pair of members has more or fewer transfers by it: other code, another order of events, or objects
+    /// that share lines otherwise.
+    OtherThanPairs(Box<ChangedLayouts>),
     /// Members came onto a line or left it.
     Layout(Box<LayoutCause>),
     /// It cannot be told, for this reason.
     Unknown(String),
 }
 
+impl ChangeCause {
+    /// Returns the layouts of both builds, if they differ.
+    pub fn layouts(&self) -> Option<&ChangedLayouts> {
+        match self {
+            Self::Layout(cause) => Some(&cause.layouts),
+            Self::OtherThanPairs(layouts) => Some(layouts),
+            Self::NoMembers | Self::SameLayout | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// Layouts of a type in both builds.
+#[derive(Clone, Debug)]
+pub struct ChangedLayouts {
+    /// In the old build.
+    pub old: TypeLayout,
+    /// In the new build.
+    pub new: TypeLayout,
+}
+
 /// A changed layout, with the pairs of members that have more or fewer transfers by it.
 #[derive(Clone, Debug)]
 pub struct LayoutCause {
-    /// Layout in the old build.
-    pub old: TypeLayout,
-    /// Layout in the new build.
-    pub new: TypeLayout,
+    /// Layouts in both builds.
+    pub layouts: ChangedLayouts,
     /// Hot members of both sides, and the pairs that are evidence, the largest change first.
     pub hot: HotDiff,
     /// Transfers per operation of each pair of `hot`, before and now.
@@ -179,11 +198,23 @@ fn find_cause(
                 evidence_max = evidence;
                 cause = ChangeCause::Layout(Box::new(found));
             }
-            _ if evidence_max == 0.0 => cause = ChangeCause::OtherThanLayout,
+            _ if evidence_max == 0.0 => {
+                if let Some(layouts) = changed_layouts(diff, type_diff) {
+                    cause = ChangeCause::OtherThanPairs(Box::new(layouts));
+                }
+            }
             _ => {}
         }
     }
     Ok(cause)
+}
+
+fn changed_layouts(diff: &LayoutDiff, type_diff: &TypeDiff) -> Option<ChangedLayouts> {
+    let (old, new) = diff.both_layouts(type_diff)?;
+    Some(ChangedLayouts {
+        old: old.clone(),
+        new: new.clone(),
+    })
 }
 
 /// Returns the pairs of members whose transfers changed as their layout did; `None` without any.
@@ -194,9 +225,9 @@ fn layout_cause(
     type_diff: &TypeDiff,
 ) -> Result<Option<LayoutCause>, UserError> {
     let hot_type = hot_type_of(change);
-    let (Some(mut hot), Some((old, new))) = (
+    let (Some(mut hot), Some(layouts)) = (
         files.compare(diff, type_diff, &hot_type)?,
-        diff.both_layouts(type_diff),
+        changed_layouts(diff, type_diff),
     ) else {
         return Ok(None);
     };
@@ -222,8 +253,7 @@ fn layout_cause(
     let rates = pairs.iter().map(|(_, rates)| *rates).collect();
     hot.pairs = pairs.into_iter().map(|(pair, _)| pair).collect();
     Ok(Some(LayoutCause {
-        old: old.clone(),
-        new: new.clone(),
+        layouts,
         hot,
         rates,
         line_bytes: files.line_bytes,

@@ -15,7 +15,7 @@ use relayout_verify::judged_change::ChangeVerdict;
 use super::causes::find_causes;
 use super::rates::judge_rates;
 use super::subjects::{SubjectChange, compare_subjects};
-use super::{ComparedSide, RateChange, SideWorkload, ThroughputChange};
+use super::{CarriedLayouts, ComparedSide, RateChange, SideWorkload, ThroughputChange};
 
 /// Changes below this fraction do not matter, unless the user says otherwise.
 const MARGIN_DEFAULT: f64 = 0.05;
@@ -120,6 +120,8 @@ pub struct WorkloadComparison {
     /// Types and variables with at least 1% of the transfers of a side, worse ones first, then
     /// better ones; in each group the largest change first.
     pub subjects: Vec<SubjectChange>,
+    /// What changed layouts alone bring, if they were executed: see [`RecordingComparison::carry_layouts`].
+    pub carried: Vec<CarriedLayouts>,
     /// Sentences about differences of the recordings that may matter.
     pub notes: Vec<String>,
 }
@@ -237,6 +239,7 @@ fn compare_workload(
         throughput: ThroughputChange::find([old, new]),
         total: total.remove(0),
         subjects: compare_subjects(old, new, settings),
+        carried: Vec::new(),
         notes: difference_notes(&old.meta, &new.meta),
     }
 }

@@ -5,87 +5,136 @@ use std::ops::Range;
 use relayout_advice::MappedObjects;
 use relayout_layout::abi::{StructLayout, StructShape};
 use relayout_messages::UserError;
-use relayout_record::RequestedMove;
+use relayout_record::{ObjectSize, RequestedMove};
 use relayout_search::OffsetMapping;
 
 /// Bytes of a cache line.
 const LINE_BYTES: u64 = 64;
 
-/// Returns the moves that make `new` of the layout `current` in objects. Of objects inside others, what is behind them moves, too.
-///
-/// # Errors
-/// The layout changes nothing, or where other objects would lie then is not known.
-pub fn layout_moves(
-    shape: &StructShape,
-    current: &StructLayout,
-    new: &StructLayout,
-    objects: &[&MappedObjects],
-) -> Result<Vec<RequestedMove>, UserError> {
-    let stretches = OffsetMapping::new(shape, current, new).moved_stretches();
-    if stretches.is_empty() && new.size == current.size {
-        return Err(UserError::input("the layout moves no byte"));
-    }
-    let sizes = [current.size, new.size];
-    let are_lines = sizes.iter().all(|size| size.is_multiple_of(LINE_BYTES));
-    let follows_size = |objects: &&MappedObjects| objects.is_in_slabs || are_lines;
-    if current.size != new.size && !objects.iter().all(follows_size) {
-        let text = format!(
-            "the layout has {} bytes instead of {}, and where variables and objects of a program would lie then is not simulated, \
-             unless both are whole cache lines",
-            new.size, current.size
-        );
-        return Err(UserError::input(text).with_remedy("`relayout verify` builds and measures it"));
-    }
-    let mut moves = Vec::new();
-    for objects in objects {
-        let of_holder = holder_moves(objects, &stretches, sizes);
-        moves.extend(of_holder.ok_or_else(|| UserError::input("its objects are too large"))?);
-    }
-    Ok(moves)
+/// Change of a type's layout, by bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayoutMoves {
+    /// Bytes that lie elsewhere, each stretch with the new offset of its first byte.
+    pub stretches: Vec<(Range<u32>, u32)>,
+    /// Bytes of the type today.
+    pub size: u64,
+    /// Its size then, if that or its alignment is another one.
+    pub resized: Option<ObjectSize>,
 }
 
-/// Returns the moves of whole objects that hold the type; `None` if offsets overflow.
-fn holder_moves(
-    objects: &MappedObjects,
-    stretches: &[(Range<u32>, u32)],
-    sizes: [u64; 2],
-) -> Option<Vec<RequestedMove>> {
-    let place = objects.place.as_deref();
-    let holder = &objects.holder;
-    let end_of = |size: u64| objects.offset.checked_add(u32::try_from(size).ok()?);
-    let (end, new_end) = (end_of(sizes[0])?, end_of(sizes[1])?);
-    let behind = objects.holder_bytes.checked_sub(end)?;
-    let mut moves = Vec::new();
-    if end != new_end {
-        let holder_bytes = new_end.checked_add(behind)?;
-        moves.push(RequestedMove::resize(place, holder, holder_bytes));
+impl LayoutMoves {
+    /// Returns what makes `new` of the layout `current`.
+    ///
+    /// # Errors
+    /// Nothing does, or the type is too large.
+    pub fn of_layouts(
+        shape: &StructShape,
+        current: &StructLayout,
+        new: &StructLayout,
+    ) -> Result<Self, UserError> {
+        let stretches = OffsetMapping::new(shape, current, new).moved_stretches();
+        let is_resized = (new.size, new.align) != (current.size, current.align);
+        if stretches.is_empty() && !is_resized {
+            return Err(UserError::input("the layout moves no byte"));
+        }
+        let resized = match is_resized {
+            true => Some(object_size(new).ok_or_else(too_large)?),
+            false => None,
+        };
+        Ok(Self {
+            stretches,
+            size: current.size,
+            resized,
+        })
     }
-    for (bytes, to) in stretches {
-        let bytes = bytes.start + objects.offset..bytes.end + objects.offset;
-        let to = to.checked_add(objects.offset)?;
-        moves.push(RequestedMove::of_bytes(place, holder, bytes, to));
+
+    /// Returns the moves in objects. Of objects inside others, what is behind them moves, too.
+    ///
+    /// # Errors
+    /// Where neighbours of the objects would lie then is not known, or the objects are too large.
+    pub fn in_objects(&self, objects: &[&MappedObjects]) -> Result<Vec<RequestedMove>, UserError> {
+        let new_size = self.resized.map_or(self.size, |size| size.bytes.into());
+        let sizes = [self.size, new_size];
+        let are_lines = sizes.iter().all(|size| size.is_multiple_of(LINE_BYTES));
+        let follows_size = |objects: &&MappedObjects| objects.follows_size || are_lines;
+        if self.size != new_size && !objects.iter().all(follows_size) {
+            let text = format!(
+                "the layout has {new_size} bytes instead of {}, and where variables of the kernel would lie then is not \
+                 simulated, unless both are whole cache lines",
+                self.size
+            );
+            return Err(UserError::input(text).with_remedy("`relayout verify kernel` builds it"));
+        }
+        let mut moves = Vec::new();
+        for objects in objects {
+            moves.extend(self.in_holder(objects).ok_or_else(too_large)?);
+        }
+        Ok(moves)
     }
-    if end != new_end && behind > 0 {
-        let rest = end..objects.holder_bytes;
-        moves.push(RequestedMove::of_bytes(place, holder, rest, new_end));
+
+    /// Returns the moves of whole objects that hold the type; `None` if offsets overflow.
+    fn in_holder(&self, objects: &MappedObjects) -> Option<Vec<RequestedMove>> {
+        let place = objects.place.as_deref();
+        let holder = &objects.holder;
+        let end_of = |size: u64| objects.offset.checked_add(u32::try_from(size).ok()?);
+        let end = end_of(self.size)?;
+        let behind = objects.holder_bytes.checked_sub(end)?;
+        let mut new_end = end;
+        let mut moves = Vec::new();
+        if let Some(size) = self.resized {
+            new_end = end_of(size.bytes.into())?;
+            let size = ObjectSize {
+                bytes: new_end.checked_add(behind)?,
+                ..size
+            };
+            moves.push(RequestedMove::resize(place, holder, size));
+        }
+        for (bytes, to) in &self.stretches {
+            let bytes = bytes.start + objects.offset..bytes.end + objects.offset;
+            let to = to.checked_add(objects.offset)?;
+            moves.push(RequestedMove::of_bytes(place, holder, bytes, to));
+        }
+        if end != new_end && behind > 0 {
+            let rest = end..objects.holder_bytes;
+            moves.push(RequestedMove::of_bytes(place, holder, rest, new_end));
+        }
+        Some(moves)
     }
-    Some(moves)
+}
+
+fn too_large() -> UserError {
+    UserError::input("its objects are too large")
+}
+
+fn object_size(layout: &StructLayout) -> Option<ObjectSize> {
+    Some(ObjectSize {
+        bytes: u32::try_from(layout.size).ok()?,
+        align: u32::try_from(layout.align).ok()?,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(holder_bytes: u32, offset: u32, new_size: u64, expect: &[&str]) {
+    fn check(holder_bytes: u32, offset: u32, new_size: u32, expect: &[&str]) {
         let objects = MappedObjects {
             place: Some("cache".to_owned()),
             holder: "holder".to_owned(),
             holder_bytes,
             offset,
-            is_in_slabs: true,
+            follows_size: true,
         };
-        let stretches = [(8..16, 0), (0..8, 16)];
-        let moves = holder_moves(&objects, &stretches, [16, new_size]).unwrap();
+        let size = ObjectSize {
+            bytes: new_size,
+            align: 8,
+        };
+        let moves = LayoutMoves {
+            stretches: vec![(8..16, 0), (0..8, 16)],
+            size: 16,
+            resized: (new_size != 16).then_some(size),
+        };
+        let moves = moves.in_holder(&objects).unwrap();
         let texts: Vec<String> = moves.iter().map(RequestedMove::to_string).collect();
         assert_eq!(texts, expect);
     }
@@ -93,13 +142,13 @@ mod tests {
     #[test]
     fn what_is_behind_a_type_moves_with_its_end() {
         let alone = [
-            "cache:holder@size=24",
+            "cache:holder@size=24/8",
             "cache:holder@8..16=0",
             "cache:holder@0..8=16",
         ];
         check(16, 0, 24, &alone);
         let inside = [
-            "cache:holder@size=72",
+            "cache:holder@size=72/8",
             "cache:holder@16..24=8",
             "cache:holder@8..16=24",
             "cache:holder@24..64=32",

@@ -66,9 +66,8 @@ impl RecordedSettings {
         program: &[OsString],
         files: &[PathBuf],
     ) -> Result<Self, UserError> {
-        let [run] = meta.runs.as_slice() else {
-            return Err(refused("it is several recordings").with_remedy("give one of them"));
-        };
+        // Repeats differ in their seeds.
+        let run = meta.runs.first().ok_or_else(|| refused("it is empty"))?;
         let is_program = meta.target == "program";
         let work = match is_program {
             true => RecordedWork::Program(read_program(meta, program, files)?),

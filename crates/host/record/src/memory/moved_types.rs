@@ -1,5 +1,5 @@
 //! Members that are said to lie elsewhere: in all objects of their types that the guest's slabs have room for, in a
-//! variable, or in the chunks of per-cpu memory.
+//! variable, in the chunks of per-cpu memory, or in arrays of a program.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -34,10 +34,13 @@ impl MovedType {
         cpus: u16,
     ) -> Result<Vec<PlacedObjects>, Error> {
         let NamedObjects { place, shape } = &self.first_move.objects;
-        let addresses = match (place, self.variable) {
-            (Some(MovedObjectPlace::Address(address)), _) => vec![*address],
-            (_, Some(variable)) => readers.variable_addresses(memory, variable, cpus),
-            _ if *shape == MovedObjectShape::Type(CHUNK_TYPE.to_owned()) => {
+        let addresses = match (place, shape, self.variable) {
+            (Some(MovedObjectPlace::Address(first)), MovedObjectShape::Array { count, .. }, _) => {
+                return Ok(vec![self.place_array(*first, *count)?]);
+            }
+            (Some(MovedObjectPlace::Address(address)), ..) => vec![*address],
+            (_, _, Some(variable)) => readers.variable_addresses(memory, variable, cpus),
+            (_, MovedObjectShape::Type(name), _) if name == CHUNK_TYPE => {
                 readers.chunk_addresses(memory)
             }
             _ => return self.place_in_slabs(self.choose_slabs(slabs)?),
@@ -48,6 +51,17 @@ impl MovedType {
         }
         let placed = { addresses.into_iter() }.map(|at| self.place_object(slabs, at));
         placed.collect()
+    }
+
+    /// Places objects of a program.
+    fn place_array(&self, first: u64, count: u32) -> Result<PlacedObjects, Error> {
+        let layout = self.layout.of_array(&self.first_move)?;
+        let objects = MovedObjects {
+            first,
+            stride: self.layout.bytes().into(),
+            count: count.into(),
+        };
+        Ok((layout, vec![objects]))
     }
 
     fn place_in_slabs(&self, slabs: Vec<&KnownSlab>) -> Result<Vec<PlacedObjects>, Error> {
@@ -72,7 +86,7 @@ impl MovedType {
         };
         let layout = match slab.filter(begins_slot) {
             Some(slab) => self.layout.in_slab(&self.first_move, slab),
-            None => self.layout.alone(&self.first_move),
+            None => self.layout.of_variable(&self.first_move),
         }?;
         let stride = layout.bytes().into();
         let object = MovedObjects {
@@ -91,14 +105,14 @@ impl MovedType {
             Some(MovedObjectPlace::Name(name)) => Some(name),
             _ => None,
         };
-        let name = match shape {
-            MovedObjectShape::Type(name) => cache.unwrap_or(name),
-            _ => cache.unwrap_or(const { &String::new() }),
+        let name = match (cache, shape) {
+            (Some(name), _) | (None, MovedObjectShape::Type(name)) => name.as_str(),
+            (None, MovedObjectShape::Line | MovedObjectShape::Array { .. }) => "",
         };
         let is_own = |slab: &&KnownSlab| !slab.slots.is_shared;
         let own_slabs: Vec<&KnownSlab> = slabs.iter().filter(is_own).collect();
         let has_name =
-            |slab: &&&KnownSlab| slab.range.owner == *name && slab.range.object_bytes >= bytes;
+            |slab: &&&KnownSlab| slab.range.owner == name && slab.range.object_bytes >= bytes;
         let named: Vec<_> = own_slabs.iter().filter(has_name).copied().collect();
         if !named.is_empty() {
             return Ok(named);

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use relayout_machine::{ByteMapError, MovedLayout};
+use relayout_machine::{ByteMapError, MovedLayout, OwnRow};
 
-use super::requested_move::{LayoutChange, MoveTarget, RequestedMove};
+use super::requested_move::{LayoutChange, MoveTarget, ObjectSize, RequestedMove};
 use super::slab::KnownSlab;
 use crate::Error;
 
@@ -17,8 +17,8 @@ pub struct ChangedLayout {
     bytes: u32,
     /// In their order.
     moves: Vec<MovedStretches>,
-    /// Bytes of an object then, if they are others, with their request.
-    resized: Option<(RequestedMove, u32)>,
+    /// Size of an object then, if it is another one, with its request.
+    resized: Option<(RequestedMove, ObjectSize)>,
 }
 
 /// Stretches of bytes that follow each other at their target.
@@ -50,35 +50,52 @@ impl ChangedLayout {
     /// A byte is outside of the object, and no object can have the layout.
     pub fn add(&mut self, requested: &RequestedMove, change: LayoutChange) -> Result<(), Error> {
         match change {
-            LayoutChange::Size(bytes) => self.resized = Some((requested.clone(), bytes)),
+            LayoutChange::Size(size) => self.resized = Some((requested.clone(), size)),
             LayoutChange::Move { bytes, target } => self.moves.push(MovedStretches {
                 requested: requested.clone(),
                 stretches: bytes,
                 target,
             }),
         }
-        let new_bytes = self.resized.as_ref().map_or(0, |(_, bytes)| *bytes);
+        let new_bytes = self.resized.as_ref().map_or(0, |(_, size)| size.bytes);
         self.in_place(requested, self.bytes.max(new_bytes))
             .map(drop)
     }
 
-    /// Returns the layout of objects whose neighbours stay where they are.
+    /// Returns the layout of a variable, or of another object of the kernel that lies in no slab.
     ///
     /// # Errors
-    /// Objects have another size, so that their neighbours would not.
-    pub fn alone(&self, first: &RequestedMove) -> Result<MovedLayout, Error> {
-        let Some((requested, new_bytes)) = &self.resized else {
+    /// Objects have another size, so that their neighbours would not stay where they are.
+    pub fn of_variable(&self, first: &RequestedMove) -> Result<MovedLayout, Error> {
+        let Some((requested, size)) = &self.resized else {
             return self.in_place(first, self.bytes);
         };
-        let are_lines = [self.bytes, *new_bytes].map(|bytes| bytes.is_multiple_of(LINE_BYTES));
+        let are_lines = [self.bytes, size.bytes].map(|bytes| bytes.is_multiple_of(LINE_BYTES));
         if are_lines == [true; 2] {
             return self.in_place(first, self.bytes);
         }
         Err(requested.refused(format!(
-            "where the neighbours of its objects would lie is not known, because {} or {new_bytes} bytes are no whole cache \
-             lines",
-            self.bytes
+            "where the neighbours of its objects would lie is not known, because {} or {} bytes are no whole cache lines",
+            self.bytes, size.bytes
         )))
+    }
+
+    /// Returns the layout of objects of a program, which lie in an array. With another size, they lie in other memory, apart from
+    /// what were their neighbours: where the allocator or the linker would put them is not known.
+    ///
+    /// # Errors
+    /// An object is too large.
+    pub fn of_array(&self, first: &RequestedMove) -> Result<MovedLayout, Error> {
+        match &self.resized {
+            None => self.in_place(first, self.bytes),
+            Some((_, size)) => self.elsewhere(
+                first,
+                Some(OwnRow {
+                    stride: size.bytes,
+                    align: size.align,
+                }),
+            ),
+        }
     }
 
     /// Returns the layout of objects in a slab.
@@ -86,21 +103,25 @@ impl ChangedLayout {
     /// # Errors
     /// Objects have another size, and which slots they would have is not known.
     pub fn in_slab(&self, first: &RequestedMove, slab: &KnownSlab) -> Result<MovedLayout, Error> {
-        let Some((requested, new_bytes)) = &self.resized else {
+        let Some((requested, size)) = &self.resized else {
             return self.in_place(first, self.bytes);
         };
         let (range, slots) = (&slab.range, &slab.slots);
-        let stride = slots.stride_with(self.bytes, *new_bytes).ok_or_else(|| {
+        let stride = slots.stride_with(self.bytes, *size).ok_or_else(|| {
             let cache = &range.owner;
             requested.refused(format!("which slots '{cache}' would have is not known"))
         })?;
         let begins_line = range.first.0.is_multiple_of(LINE_BYTES.into());
         let are_lines = [stride, slots.stride].map(|bytes| bytes.is_multiple_of(LINE_BYTES));
         // Slots of whole lines have their lines for themselves, wherever they are.
-        match stride == slots.stride || (begins_line && are_lines == [true; 2]) {
-            true => self.in_place(first, slots.stride),
-            false => self.elsewhere(first, (!slots.is_shared).then_some(stride)),
+        if stride == slots.stride || (begins_line && are_lines == [true; 2]) {
+            return self.in_place(first, slots.stride);
         }
+        let row = OwnRow {
+            stride,
+            align: size.align,
+        };
+        self.elsewhere(first, (!slots.is_shared).then_some(row))
     }
 
     /// Lets the bytes of an object with room for `room` bytes lie in it, and those that reach behind on lines of its own.
@@ -110,23 +131,23 @@ impl ChangedLayout {
         Ok(layout)
     }
 
-    /// Lets all bytes lie in other memory, where objects are so many bytes apart, or each has lines of its own.
-    fn elsewhere(&self, first: &RequestedMove, stride: Option<u32>) -> Result<MovedLayout, Error> {
+    /// Lets all bytes lie in other memory, in a row of objects, or on lines of each object's own.
+    fn elsewhere(&self, first: &RequestedMove, row: Option<OwnRow>) -> Result<MovedLayout, Error> {
         let mut layout = new_layout(first, self.bytes)?;
         let refused = |layout: &MovedLayout, error| first.refused(describe_error(error, layout));
         { layout.move_bytes(0..self.bytes, self.bytes) }
             .map_err(|error| refused(&layout, error))?;
         self.apply(&mut layout, self.bytes)?;
-        let Some(stride) = stride else {
+        let Some(row) = row else {
             return Ok(layout);
         };
         // Bytes that are no member's any more lie nowhere.
-        let left_over = |&offset: &u32| layout.position(offset) - self.bytes >= stride;
+        let left_over = |&offset: &u32| layout.position(offset) - self.bytes >= row.stride;
         let left_over: Vec<u32> = (0..self.bytes).filter(left_over).collect();
         for offset in left_over {
             { layout.free_bytes(offset..offset + 1) }.map_err(|error| refused(&layout, error))?;
         }
-        { layout.set_own_stride(stride) }.map_err(|error| refused(&layout, error))?;
+        { layout.set_own_row(row) }.map_err(|error| refused(&layout, error))?;
         Ok(layout)
     }
 
@@ -200,9 +221,13 @@ mod tests {
         slots: SlabSlots,
         first: u64,
     ) -> Result<Vec<u32>, String> {
-        let grown = RequestedMove::resize(Some("cache"), "thing", new_bytes);
+        let size = ObjectSize {
+            bytes: new_bytes,
+            align: 8,
+        };
+        let grown = RequestedMove::resize(Some("cache"), "thing", size);
         let mut layout = ChangedLayout::new(bytes);
-        layout.add(&grown, LayoutChange::Size(new_bytes)).unwrap();
+        layout.add(&grown, LayoutChange::Size(size)).unwrap();
         for (from, to) in [(0..8, new_bytes - 8), (8..bytes.min(new_bytes), 0)] {
             let target = MoveTarget::Offset(to);
             let requested = RequestedMove::of_bytes(None, "thing", from.clone(), to);
@@ -227,13 +252,18 @@ mod tests {
     #[test]
     fn a_stretch_may_begin_in_the_room_of_its_object() {
         let mut layout = ChangedLayout::new(128);
-        let grown = RequestedMove::resize(Some("0x1000"), "128", 192);
-        layout.add(&grown, LayoutChange::Size(192)).unwrap();
-        let (bytes, target) = (vec![8..128], MoveTarget::Offset(72));
+        let size = ObjectSize {
+            bytes: 192,
+            align: 8,
+        };
+        let grown = RequestedMove::resize(Some("variable"), "thing", size);
+        layout.add(&grown, LayoutChange::Size(size)).unwrap();
+        let bytes = std::iter::once(8..128).collect();
+        let target = MoveTarget::Offset(72);
         layout
             .add(&grown, LayoutChange::Move { bytes, target })
             .unwrap();
-        let layout = layout.alone(&grown).unwrap();
+        let layout = layout.of_variable(&grown).unwrap();
         let positions = [0, 8, 63, 64, 127].map(|offset| layout.position(offset));
         assert_eq!(positions, [0, 72, 127, 128, 191]);
     }

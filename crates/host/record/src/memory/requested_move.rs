@@ -19,7 +19,7 @@ const SIZE: &str = "size";
 const ADDRESS: &str = "0x";
 
 /// Change of all objects of a type: `dentry.d_lockref=own-line`, `filp:file.f_op,f_inode=192`, `dentry@64..128=own-line`,
-/// `dentry@64..128=free`; `dentry@size=208` lets them have so many bytes.
+/// `dentry@64..128=free`; `dentry@size=256/64` lets them have so many bytes, with this alignment if it is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedMove {
     pub(super) objects: NamedObjects,
@@ -32,7 +32,16 @@ enum RequestedChange {
         moved: MovedPart,
         target: MoveTarget,
     },
-    Size(u32),
+    Size(ObjectSize),
+}
+
+/// Size of an object in another layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectSize {
+    /// Bytes.
+    pub bytes: u32,
+    /// Alignment, a power of two; 1 if it is not told.
+    pub align: u32,
 }
 
 /// Place at which bytes are said to lie.
@@ -47,8 +56,8 @@ pub(super) enum MoveTarget {
 }
 
 /// Objects of a type: `dentry`, `filp:file` for those of a cache, `osq_node:optimistic_spin_node` for a variable,
-/// `0xffff888004a2c000:mem_cgroup` for the one at an address, `0x7ffff7a10000:192` for so many bytes there;
-/// `0xffff888004a2c000` for the bytes of the line there.
+/// `0xffff888004a2c000:mem_cgroup` for the one at an address, `0x7ffff7a10000:192*16` for an array of objects of so many bytes
+/// in a program; `0xffff888004a2c000` for the bytes of the line there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NamedObjects {
     pub place: Option<MovedObjectPlace>,
@@ -65,7 +74,7 @@ pub(super) enum MovedObjectPlace {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum MovedObjectShape {
     Line,
-    Bytes(u32),
+    Array { bytes: u32, count: u32 },
     Type(String),
 }
 
@@ -85,8 +94,8 @@ pub(super) enum LayoutChange {
         bytes: Vec<Range<u32>>,
         target: MoveTarget,
     },
-    /// Bytes of an object.
-    Size(u32),
+    /// Another size.
+    Size(ObjectSize),
 }
 
 impl FromStr for RequestedMove {
@@ -96,7 +105,7 @@ impl FromStr for RequestedMove {
         parse_move(text).ok_or_else(|| {
             format!(
                 "'{text}' is none of TYPE.MEMBER=OFFSET, TYPE.MEMBER,MEMBER={OWN_LINE}, TYPE@FROM..TO={OWN_LINE}, \
-                 TYPE.MEMBER={FREE_LINE} and TYPE@{SIZE}=BYTES"
+                 TYPE.MEMBER={FREE_LINE} and TYPE@{SIZE}=BYTES[/ALIGNMENT]"
             )
         })
     }
@@ -107,7 +116,7 @@ fn parse_move(text: &str) -> Option<RequestedMove> {
     if let Some((objects, SIZE)) = bytes.split_once('@') {
         return Some(RequestedMove {
             objects: NamedObjects::parse(objects)?,
-            change: RequestedChange::Size(target.parse().ok()?),
+            change: RequestedChange::Size(ObjectSize::parse(target)?),
         });
     }
     let target = match target {
@@ -153,11 +162,37 @@ impl NamedObjects {
         };
         Self {
             place: place.map(place_of),
-            shape: match (shape, shape.parse()) {
+            shape: match (shape, parse_array(shape)) {
                 ("", _) => MovedObjectShape::Line,
-                (_, Ok(bytes)) => MovedObjectShape::Bytes(bytes),
-                (name, Err(_)) => MovedObjectShape::Type(name.to_owned()),
+                (_, Some((bytes, count))) => MovedObjectShape::Array { bytes, count },
+                (name, None) => MovedObjectShape::Type(name.to_owned()),
             },
+        }
+    }
+}
+
+/// Reads the bytes of an object and their number: `192*16`.
+fn parse_array(text: &str) -> Option<(u32, u32)> {
+    let (bytes, count) = text.split_once('*')?;
+    Some((bytes.parse().ok()?, count.parse().ok()?))
+}
+
+impl ObjectSize {
+    fn parse(text: &str) -> Option<Self> {
+        let (bytes, align) = match text.split_once('/') {
+            Some((bytes, align)) => (bytes, align.parse().ok()?),
+            None => (text, 1),
+        };
+        let bytes = bytes.parse().ok()?;
+        u32::is_power_of_two(align).then_some(Self { bytes, align })
+    }
+}
+
+impl fmt::Display for ObjectSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.align {
+            1 => write!(f, "{}", self.bytes),
+            align => write!(f, "{}/{align}", self.bytes),
         }
     }
 }
@@ -174,7 +209,7 @@ impl fmt::Display for NamedObjects {
         }
         match &self.shape {
             MovedObjectShape::Line => Ok(()),
-            MovedObjectShape::Bytes(bytes) => write!(f, "{bytes}"),
+            MovedObjectShape::Array { bytes, count } => write!(f, "{bytes}*{count}"),
             MovedObjectShape::Type(name) => f.write_str(name),
         }
     }
@@ -184,7 +219,7 @@ impl fmt::Display for RequestedMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.objects.fmt(f)?;
         let (moved, target) = match &self.change {
-            RequestedChange::Size(bytes) => return write!(f, "@{SIZE}={bytes}"),
+            RequestedChange::Size(size) => return write!(f, "@{SIZE}={size}"),
             RequestedChange::Move { moved, target } => (moved, target),
         };
         match moved {
@@ -201,7 +236,7 @@ impl fmt::Display for RequestedMove {
 
 impl RequestedMove {
     /// Moves bytes in all objects of a type: those of a slab cache, of the variable of this name, or at an address (`0x...`);
-    /// there, the type may also be a number of bytes. A new offset behind the type's size lies in lines that each object
+    /// there, the type may also be an array (`192*16`). A new offset behind the type's size lies in lines that each object
     /// has for itself, unless [`RequestedMove::resize`] makes room.
     ///
     /// ```
@@ -214,19 +249,20 @@ impl RequestedMove {
         Self::new(place, type_name, bytes, MoveTarget::Offset(offset))
     }
 
-    /// Lets all objects have so many bytes, so that the slots of their slabs lie elsewhere, too; names as in
-    /// [`RequestedMove::of_bytes`].
+    /// Lets all objects have another size, so that the slots of their slabs, and elements of their arrays, lie elsewhere, too; names
+    /// as in [`RequestedMove::of_bytes`].
     ///
     /// ```
-    /// use relayout_record::RequestedMove;
+    /// use relayout_record::{ObjectSize, RequestedMove};
     ///
-    /// let grown = RequestedMove::resize(Some("filp"), "file", 240);
-    /// assert_eq!(grown.to_string(), "filp:file@size=240");
+    /// let size = ObjectSize { bytes: 256, align: 64 };
+    /// let grown = RequestedMove::resize(Some("filp"), "file", size);
+    /// assert_eq!(grown.to_string(), "filp:file@size=256/64");
     /// ```
-    pub fn resize(place: Option<&str>, type_name: &str, bytes: u32) -> Self {
+    pub fn resize(place: Option<&str>, type_name: &str, size: ObjectSize) -> Self {
         Self {
             objects: NamedObjects::new(place, type_name),
-            change: RequestedChange::Size(bytes),
+            change: RequestedChange::Size(size),
         }
     }
 
@@ -276,7 +312,7 @@ impl RequestedMove {
     pub(super) fn object_bytes(&self, lookup: &mut KernelLookup<'_, '_>) -> Result<u32, Error> {
         let name = match &self.objects.shape {
             MovedObjectShape::Line => return Ok(LINE_BYTES),
-            MovedObjectShape::Bytes(bytes) => return Ok(*bytes),
+            MovedObjectShape::Array { bytes, .. } => return Ok(*bytes),
             MovedObjectShape::Type(name) => name,
         };
         let bytes = lookup.type_bytes(name);
@@ -290,7 +326,7 @@ impl RequestedMove {
         lookup: &mut KernelLookup<'_, '_>,
     ) -> Result<LayoutChange, Error> {
         let (moved, target) = match &self.change {
-            RequestedChange::Size(bytes) => return Ok(LayoutChange::Size(*bytes)),
+            RequestedChange::Size(size) => return Ok(LayoutChange::Size(*size)),
             RequestedChange::Move { moved, target } => (moved, *target),
         };
         let bytes = match moved {
@@ -306,7 +342,7 @@ impl RequestedMove {
         members: &[String],
     ) -> Result<Vec<Range<u32>>, Error> {
         let MovedObjectShape::Type(name) = &self.objects.shape else {
-            return Err(self.refused("a number of bytes has no members".to_owned()));
+            return Err(self.refused("bytes have no members".to_owned()));
         };
         let bytes_of_member = |path: &String| {
             let bytes = lookup.member_extent(name, path);
@@ -336,8 +372,9 @@ mod tests {
             "dentry@64..128=free",
             "0xffff888004a2c000@0..64=free",
             "0xffff888004a2c000:mem_cgroup@0..64=free",
-            "0x7ffff7a10000:192@88..96=128",
+            "0x7ffff7a10000:192*16@88..96=128",
             "filp:file@size=240",
+            "filp:file@size=256/64",
         ] {
             assert_eq!(text.parse::<RequestedMove>().unwrap().to_string(), text);
         }
@@ -350,6 +387,8 @@ mod tests {
             "dentry@64=1",
             "dentry@a..b=1",
             "dentry@size=big",
+            "dentry@size=256/3",
+            "dentry@size=256/0",
         ] {
             let error = bad.parse::<RequestedMove>().unwrap_err();
             assert!(error.contains("TYPE.MEMBER=OFFSET"), "{error}");

@@ -13,6 +13,7 @@ use super::lookup::{KernelLookup, MissingItem};
 use super::page_types::PageType;
 use super::pages::PageDescriptors;
 use super::paging::GuestMemory;
+use super::requested_move::ObjectSize;
 use super::{PAGE_BYTES, range_row};
 
 const POINTER_BYTES: u32 = 8;
@@ -95,14 +96,19 @@ impl SlabSlots {
         }
     }
 
-    /// Returns the bytes from slot to slot if a type of `bytes` bytes in each object gets `new_bytes`; `None` if they are not
+    /// Returns the bytes from slot to slot if a type of `bytes` bytes in each object gets another size; `None` if they are not
     /// known. In a shared cache, the type is in another one then, with the smallest slots that it fits in.
-    pub fn stride_with(&self, bytes: u32, new_bytes: u32) -> Option<u32> {
+    pub fn stride_with(&self, bytes: u32, size: ObjectSize) -> Option<u32> {
         if self.is_shared {
-            return SIZE_CLASSES.into_iter().find(|&class| class >= new_bytes);
+            return SIZE_CLASSES.into_iter().find(|&class| class >= size.bytes);
         }
         let around = self.object_bytes.checked_sub(bytes)?;
-        self.rules?.stride(new_bytes.checked_add(around)?)
+        let rules = self.rules?;
+        let rules = SlotRules {
+            align: rules.align.max(size.align),
+            ..rules
+        };
+        rules.stride(size.bytes.checked_add(around)?)
     }
 }
 

@@ -2,16 +2,17 @@
 
 use relayout_verify::judged_change::ChangeBasis;
 use relayout_workflows::compare::{
-    ChangeCause, ComparedWorkload, MemberChange, MemberSide, RateChange, RecordingComparison,
-    SideWorkload, SubjectChange, ThroughputChange, WorkloadComparison,
+    CarriedLayouts, ChangeCause, ComparedWorkload, MemberChange, MemberSide, RateChange,
+    RecordingComparison, SideWorkload, SubjectChange, ThroughputChange, WorkloadComparison,
 };
 
 use super::{
-    CauseDocument, CausePairDocument, CompareDocument, CompareSideDocument,
+    CarriedLayoutsDocument, CauseDocument, CausePairDocument, CompareDocument, CompareSideDocument,
     ComparedRecordingDocument, MemberChangeDocument, MemberSideDocument, RateDocument,
     SubjectDocument, ThroughputDocument, WorkloadDocument,
 };
 use crate::Document;
+use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 use crate::words::finding::subject_name;
 use crate::words::recording_changes::{
     cause_sentences, change_reason, collector_words, outcome_words,
@@ -41,6 +42,7 @@ fn workload_document(compared: &WorkloadComparison) -> WorkloadDocument {
         old: side_document(&compared.old),
         new: side_document(&compared.new),
         throughput: compared.throughput.as_ref().map(throughput_document),
+        carried_layouts: compared.carried.iter().map(carried_document).collect(),
         total: rate_document(&compared.total),
         subjects: compared.subjects.iter().map(subject_document).collect(),
         notes: compared.notes.clone(),
@@ -64,6 +66,15 @@ fn side_document(side: &SideWorkload) -> CompareSideDocument {
                 transfers: recording.traffic.transfers,
             })
             .collect(),
+    }
+}
+
+fn carried_document(carried: &CarriedLayouts) -> CarriedLayoutsDocument {
+    let names = format!("NEW's {}", carried.types.join(", "));
+    CarriedLayoutsDocument {
+        types: carried.types.clone(),
+        left_behind: carried.left_behind.clone(),
+        simulated: SimulatedChangeDocument::new(&names, &carried.change),
     }
 }
 
@@ -128,7 +139,7 @@ fn cause_document(change: &SubjectChange, cause: &ChangeCause) -> CauseDocument 
     let (kind, pairs) = match cause {
         ChangeCause::NoMembers => ("no-members", Vec::new()),
         ChangeCause::SameLayout => ("same-layout", Vec::new()),
-        ChangeCause::OtherThanLayout => ("other-than-layout", Vec::new()),
+        ChangeCause::OtherThanPairs(_) => ("no-pair", Vec::new()),
         ChangeCause::Unknown(_) => ("unknown", Vec::new()),
         ChangeCause::Layout(found) => {
             let pairs = found.hot.pairs.iter().zip(&found.rates);

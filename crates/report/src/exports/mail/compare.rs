@@ -7,7 +7,9 @@ use relayout_layout::word_lists::word_series;
 use relayout_verify::judged_change::ChangeVerdict;
 
 use crate::documents::compare::{CompareDocument, WorkloadDocument};
-use crate::words::recording_changes::{member_words, rate_words, side_words, throughput_words};
+use crate::words::recording_changes::{
+    carried_layouts_words, member_words, rate_words, side_words, throughput_words,
+};
 use crate::words::wrap::wrap_text_at;
 
 /// Widest line, unless a name is longer.
@@ -51,6 +53,10 @@ fn workload_mail(workload: &WorkloadDocument) -> String {
             "\n  {}",
             wrap_text_at(WIDTH, &throughput_words(throughput), 2)
         );
+    }
+    for carried in &workload.carried_layouts {
+        let words = carried_layouts_words(carried);
+        let _ = writeln!(text, "\n  {}", wrap_text_at(WIDTH, &words, 2));
     }
     let all = format!(
         "All memory, {}: {}.",
