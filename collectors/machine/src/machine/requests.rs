@@ -17,7 +17,11 @@ impl SimulatedMachine {
             self.learn_from_store(cpu, line, request.at);
         }
         let state = &mut self.cpus[cpu];
-        let code_ps = request.at.since(state.last_ordered);
+        let code_ps = match request.line.is_free() {
+            // It costs no more than a line that no other CPU uses, whose accesses are not requested.
+            true => 0,
+            false => request.at.since(state.last_ordered),
+        };
         let stretch = fraction_of(code_ps, 2 * self.amounts.code_jitter);
         let at = request.at.after(state.random.up_to(stretch));
         let request = LineRequest { at, ..request };
@@ -142,8 +146,12 @@ impl SimulatedMachine {
     }
 
     pub(super) fn execute_held(&mut self, held: &HeldRequest, at: SimulatedTime) {
-        let LineRequest { cpu, access, .. } = held.request;
-        self.cpus[cpu].last_ordered = at;
+        let LineRequest {
+            cpu, access, line, ..
+        } = held.request;
+        if !line.is_free() {
+            self.cpus[cpu].last_ordered = at;
+        }
         self.execute(cpu, held.line as usize, access, Some(held), at);
     }
 }

@@ -112,11 +112,11 @@ impl KeptFolders {
     }
 
     /// Keeps a complete folder for this request, unless another process has kept one meanwhile, and
-    /// removes the least recently used others that no longer have room.
+    /// removes the least recently used others that no longer have room. Returns true if it kept this one.
     ///
     /// # Errors
     /// The folder cannot be written to or renamed.
-    pub fn keep<R: CachedRequest>(&self, request: &R, folder: TemporaryFolder) -> io::Result<()> {
+    pub fn keep<R: CachedRequest>(&self, request: &R, folder: TemporaryFolder) -> io::Result<bool> {
         let key = CacheKey::from_request(request).ok_or(io::ErrorKind::InvalidInput)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
@@ -124,12 +124,15 @@ impl KeptFolders {
             .open(folder.path().join(REQUEST))?
             .write_all(&key.bytes)?;
         let path = self.place.join(&key.file_name);
-        match folder.rename_to(&path) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
-            other => other?,
-        }
+        let is_first = match folder.rename_to(&path) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => false,
+            other => {
+                other?;
+                true
+            }
+        };
         self.evict_oldest(&path);
-        Ok(())
+        Ok(is_first)
     }
 
     /// Removes the folder of this request.

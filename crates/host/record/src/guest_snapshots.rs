@@ -130,11 +130,15 @@ impl SnapshotStore {
         Ok(NewSnapshot { folder, state })
     }
 
-    /// Keeps a complete snapshot.
+    /// Keeps a complete snapshot. Returns false if another process has kept one of the same guest meanwhile, which stays.
     ///
     /// # Errors
     /// The cache folder cannot be written to.
-    pub(crate) fn keep(&self, request: &SnapshotRequest, snapshot: NewSnapshot) -> io::Result<()> {
+    pub(crate) fn keep(
+        &self,
+        request: &SnapshotRequest,
+        snapshot: NewSnapshot,
+    ) -> io::Result<bool> {
         self.0.keep(request, snapshot.folder)
     }
 

@@ -311,10 +311,11 @@ fn what_if_executes_the_recorded_guest_again() {
     let as_freed = rate("--move dentry@64..128=free");
     assert_eq!(then["operations_per_second"], as_freed, "{freed}");
     let ratio = |point: &Value| point["ratio"].as_f64().unwrap();
-    // All waiting is for this line.
+    // All waiting is for this line. Code before accesses that are waited for takes longer, too, by the rule `code-jitter`.
     let bound = ratio(&freed["if_free"]["point"]);
     let waited = freed["wait_percent"].as_f64().unwrap() / 100.0;
-    assert!((bound * (1.0 - waited) - 1.0).abs() < 0.02, "{freed}");
+    let rest = bound * (1.0 - waited);
+    assert!((0.98..1.12).contains(&rest), "{rest}: {freed}");
     assert!(bound > ratio(&moved), "{freed}");
     // A microsecond of its own code after each operation is in its time, and it waits for less.
     let busy = point("--draws 0 --user-time 1000 --move d_lockref:after:d_lru");

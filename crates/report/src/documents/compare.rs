@@ -67,7 +67,7 @@ pub(crate) struct WorkloadDocument {
 pub(crate) struct CarriedLayoutsDocument {
     /// Types with the layout of NEW.
     pub(crate) types: Vec<String>,
-    /// Members that NEW does not have: they lie behind the others.
+    /// Members that NEW does not have, or has with fewer bytes: they lie where it has others, or behind all.
     pub(crate) left_behind: Vec<String>,
     /// What they bring. `today` is OLD as it is.
     pub(crate) simulated: SimulatedChangeDocument,

@@ -84,7 +84,7 @@ pub(crate) fn carried_layouts_words(carried: &CarriedLayoutsDocument) -> String 
     }
     if !carried.left_behind.is_empty() {
         words.push_str(&format!(
-            " {}, which NEW has not, or with fewer bytes, lie behind the others.",
+            " {}, which NEW has not, or with fewer bytes, lie where it has others, or behind all.",
             word_series(&carried.left_behind, TYPES_MAX)
         ));
     }

@@ -26,7 +26,8 @@ const BYTES_MAX: u64 = 1 << 16;
 pub struct CarriedLayouts {
     /// Types.
     pub types: Vec<String>,
-    /// Members that the new build does not have, or has with fewer bytes, as `dentry.d_time`: they lie behind the others.
+    /// Members that the new build does not have, or has with fewer bytes, as `dentry.d_time`: they lie where it has others, or behind
+    /// all.
     pub left_behind: Vec<String>,
     /// What they bring.
     pub change: SimulatedChange,
@@ -205,42 +206,97 @@ struct CarriedBytes {
 
 impl CarriedBytes {
     fn find(old: &TypeLayout, new: &TypeLayout) -> Self {
-        let mut offsets: Vec<Option<u64>> = vec![None; usize::try_from(old.size).unwrap_or(0)];
+        let mut carried = OffsetAssignment::new(old, new);
         let mut left_behind = Vec::new();
-        let mut end = new.size;
         for member in &old.members {
             let has_room =
                 |other: &&PlacedMember| other.path == member.path && other.size >= member.size;
-            let bytes = member.offset..member.offset.saturating_add(member.size).min(old.size);
-            // Of a union, the first member says where it is.
-            let is_known =
-                { bytes.clone() }.all(|at| offsets.get(at as usize).is_some_and(Option::is_some));
-            if is_known {
-                continue;
-            }
-            let first = match new.members.iter().find(has_room) {
-                Some(other) => other.offset,
-                None => {
-                    left_behind.push(member.path.to_string());
-                    let first = end.next_multiple_of(8);
-                    end = first.saturating_add(bytes.end.saturating_sub(bytes.start));
-                    first
-                }
-            };
-            for (at, to) in bytes.zip(first..) {
-                if let Some(offset) = offsets.get_mut(at as usize) {
-                    offset.get_or_insert(to);
-                }
+            match new.members.iter().find(has_room) {
+                Some(other) => carried.place(member, other.offset),
+                None => left_behind.push(member),
             }
         }
+        // Of a union, one member says where it is.
+        left_behind.retain(|member| !carried.is_placed(member));
+        for member in &left_behind {
+            carried.place_where_free(member);
+        }
+        // Lines behind objects of the same size are no part of their slots.
+        let size = match new.size == old.size {
+            true => new.size,
+            false => carried.end,
+        };
         Self {
-            stretches: moved_stretches({ offsets.into_iter() }.map(|at| u32::try_from(at?).ok())),
-            left_behind,
-            size: match end == new.size {
-                true => end,
-                false => end.next_multiple_of(8),
-            },
+            stretches: moved_stretches(
+                { carried.offsets.into_iter() }.map(|at| u32::try_from(at?).ok()),
+            ),
+            left_behind: left_behind
+                .iter()
+                .map(|member| member.path.to_string())
+                .collect(),
+            size,
         }
+    }
+}
+
+/// Offsets in the new layout that bytes of the old one get.
+struct OffsetAssignment {
+    /// Of each byte of the old layout.
+    offsets: Vec<Option<u64>>,
+    /// Bytes of the new layout that have one.
+    is_taken: Vec<bool>,
+    /// End of all.
+    end: u64,
+}
+
+impl OffsetAssignment {
+    fn new(old: &TypeLayout, new: &TypeLayout) -> Self {
+        let bytes = |layout: &TypeLayout| usize::try_from(layout.size).unwrap_or(0);
+        Self {
+            offsets: vec![None; bytes(old)],
+            is_taken: vec![false; bytes(new)],
+            end: new.size,
+        }
+    }
+
+    /// Returns the bytes of a member of the old layout.
+    fn bytes_of(&self, member: &PlacedMember) -> Range<u64> {
+        let end = member.offset.saturating_add(member.size);
+        member.offset..end.min(self.offsets.len() as u64)
+    }
+
+    fn is_placed(&self, member: &PlacedMember) -> bool {
+        self.bytes_of(member)
+            .all(|at| self.offsets[at as usize].is_some())
+    }
+
+    fn place(&mut self, member: &PlacedMember, first: u64) {
+        for (at, to) in self.bytes_of(member).zip(first..) {
+            self.offsets[at as usize].get_or_insert(to);
+            if let Some(taken) = self.is_taken.get_mut(to as usize) {
+                *taken = true;
+            }
+        }
+    }
+
+    /// Places a member where the new layout has none that the old one has, else behind all others.
+    fn place_where_free(&mut self, member: &PlacedMember) {
+        let bytes = self.bytes_of(member);
+        let length = bytes.end.saturating_sub(bytes.start);
+        let align = length.next_power_of_two().clamp(1, 8);
+        let is_free = |first: &u64| {
+            let range = *first as usize..(first + length) as usize;
+            self.is_taken
+                .get(range)
+                .is_some_and(|bytes| !bytes.contains(&true))
+        };
+        let places = (0..self.is_taken.len() as u64).step_by(align as usize);
+        let first = { places.into_iter() }.find(is_free).unwrap_or_else(|| {
+            let first = self.end.next_multiple_of(8);
+            self.end = (first + length).next_multiple_of(8);
+            first
+        });
+        self.place(member, first);
     }
 }
 
@@ -290,10 +346,15 @@ mod tests {
         );
         let new = layout(32, &[("lock", 0, 8), ("name", 8, 16), ("short", 24, 4)]);
         let carried = CarriedBytes::find(&old, &new);
-        let stretches = [(16..24, 0), (0..8, 8), (8..12, 32), (24..32, 40)];
+        // `gone` and `short` take the places behind `name`, which is in half of its own.
+        let stretches = [(16..24, 0), (0..12, 8)];
         assert_eq!(carried.stretches, stretches);
         assert_eq!(carried.left_behind, ["gone", "short"]);
-        assert_eq!(carried.size, 48);
+        assert_eq!(carried.size, 32);
+        // Here `short` is behind all, where it was.
+        let smaller = layout(24, &[("lock", 0, 8), ("name", 8, 16)]);
+        let carried = CarriedBytes::find(&old, &smaller);
+        assert_eq!((carried.stretches, carried.size), (stretches.into(), 32));
     }
 
     #[test]

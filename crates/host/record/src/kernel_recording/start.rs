@@ -272,10 +272,20 @@ impl ReadyGuest<'_> {
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => return self.boot_without(&error.first_line()),
             };
-        if let Err(error) = completed.and_then(|()| store.keep(request, snapshot)) {
-            self.warn_not_kept(&error.to_string());
+        match completed.and_then(|()| store.keep(request, snapshot)) {
+            Ok(true) => return Ok(started),
+            Ok(false) => {}
+            Err(error) => {
+                self.warn_not_kept(&error.to_string());
+                return Ok(started);
+            }
         }
-        Ok(started)
+        // All later recordings start from the one that another process has kept.
+        match self.start_from_kept(store, request) {
+            Ok(Some(kept)) => Ok(kept),
+            Err(error) if is_final(&error) => Err(error),
+            _ => Ok(started),
+        }
     }
 
     /// Stops the guest, which is held at its start marker, and saves the machine's state.
