@@ -174,7 +174,7 @@ impl SlabReader {
         let known_slab = |&page: &u64| walk.known_slab(run, page);
         let mut slabs: Vec<KnownSlab> = pages.iter().filter_map(known_slab).collect();
         slabs.sort_by_key(|slab| slab.range.start);
-        slabs.dedup_by(|one, other| one.range == other.range);
+        slabs.dedup_by_key(|slab| slab.range.start);
         slabs
     }
 }
