@@ -8,11 +8,10 @@ use relayout_diff::{PlacedMember, TypeLayout};
 use relayout_files::InterruptFlag;
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_record::{ObjectSize, RequestedMove};
+use relayout_search::moved_stretches;
 use relayout_session::{read_profile, resolve_read_profile};
 
 use super::{ChangedLayouts, RecordingComparison, WorkloadComparison};
-use relayout_search::moved_stretches;
-
 use crate::simulate::{
     GuestChoice, GuestSimulation, LayoutMoves, SimulationRequest, objects_of_guest,
     with_repeated_guest,
@@ -103,6 +102,9 @@ fn carry_workload(
                 Err(error) => notes.push(format!("{name} of NEW was not executed: {error}")),
             }
         }
+        if types.is_empty() {
+            return Ok((Vec::new(), notes));
+        }
         let meta = &resolved.profile.meta;
         let executed = with_repeated_guest(meta, settings.choice, settings.interrupt, |guest| {
             let simulation = GuestSimulation {
@@ -183,7 +185,15 @@ fn carry_type(
         size: old.size,
         resized: (carried.size != old.size).then_some(size),
     };
+    if changed.stretches.is_empty() && changed.resized.is_none() {
+        return Err(UserError::input("no member that both have lies elsewhere"));
+    }
     let (objects, unmapped_share) = objects_of_guest(&mapping, true);
+    if objects.is_empty() {
+        return Err(UserError::input(
+            "the guest does not tell where its objects are",
+        ));
+    }
     Ok(CarriedType {
         name: name.to_owned(),
         moves: changed.in_objects(&objects)?,
