@@ -189,7 +189,7 @@ pub static RULES: [RuleFacts; 23] = [
         "stores that wait at most",
         Count,
         [56.0, 40.0, 112.0, UNLIMITED],
-        "Intel optimization manual: store buffers of Skylake (56) to Golden Cove (112)",
+        "Intel optimization manual: store buffers of Skylake (56) to Golden Cove (112); each store takes a place",
     ),
     facts(
         Rule::LoadOverlap,

@@ -1,4 +1,7 @@
 //! Stores of a CPU that wait for their lines.
+//!
+//! Each store takes a place of its own, also one to a line that a store before it waits for: stores leave the buffer in
+//! program order, and the processors of the table do not merge those that are in it.
 
 use alloc::collections::VecDeque;
 
@@ -18,9 +21,20 @@ struct WaitingStore {
 }
 
 impl StoreBuffer {
-    pub(crate) fn push(&mut self, line: usize, done: SimulatedTime) {
-        let line = line as u32;
-        self.stores.push_back(WaitingStore { line, done });
+    /// Adds a store to a line that is not on its way.
+    pub(crate) fn push(&mut self, line: usize) {
+        self.stores.push_back(WaitingStore {
+            line: line as u32,
+            done: SimulatedTime::NEVER,
+        });
+    }
+
+    /// Adds a store to a line that another one in the buffer waits for; does nothing if none does.
+    pub(crate) fn push_behind(&mut self, line: usize) {
+        let mut stores = self.stores.iter().rev();
+        if let Some(before) = stores.find(|store| store.line as usize == line) {
+            self.stores.push_back(*before);
+        }
     }
 
     /// Removes the stores that are done at a time.
@@ -59,14 +73,12 @@ impl StoreBuffer {
             .any(|store| store.line as usize == line && store.done > at)
     }
 
-    /// Notes that the line of a store is on its way.
+    /// Notes that the line of stores is on its way.
     pub(crate) fn note_arrival(&mut self, line: usize, done: SimulatedTime) {
-        let waiting = self
-            .stores
-            .iter_mut()
-            .find(|store| store.line as usize == line && store.done == SimulatedTime::NEVER);
-        if let Some(store) = waiting {
-            store.done = done;
+        for store in &mut self.stores {
+            if store.line as usize == line && store.done == SimulatedTime::NEVER {
+                store.done = done;
+            }
         }
     }
 }

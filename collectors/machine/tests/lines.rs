@@ -207,6 +207,16 @@ fn plain_stores_do_not_wait() {
 }
 
 #[test]
+fn each_store_to_a_line_on_its_way_takes_a_place_in_the_buffer() {
+    let rules = exact_with(&[(MachineRule::StoresInFlight, 2.0)]);
+    let mut script = vec![at(0, 0, LINE, Store)];
+    script.extend([1000, 1001, 1002, 1003].map(|ns| at(ns, 1, LINE, Store)));
+    let run = run_script(setup(flat(2), rules, 2), &script);
+    // The line comes after 100 ns.
+    assert_eq!(run.times_ns(1), [1000, 1001, 1100, 1100]);
+}
+
+#[test]
 fn atomics_drain_stores() {
     let script = [
         at(0, 0, LINE, Store),

@@ -1,6 +1,6 @@
 //! Pauses, idle CPUs and locks.
 
-use crate::common::{CpuStep, GuestRun, NS, ScriptStep, at, exact, flat, run_script, setup};
+use crate::common::{CpuStep, GuestRun, NS, ScriptStep, at, exact, exact_with, flat, run_script, setup};
 use relayout_machine::LineAccess::{Atomic, Load, Store};
 use relayout_machine::{CpuActivity, MachineRule, MachineRules, SimulatedTime};
 
@@ -42,6 +42,21 @@ fn a_pause_ends_when_a_store_gets_the_line_for_which_it_waits() {
     ];
     let run = run_script(setup(flat(3), rules, 3), &script);
     assert_eq!(run.times_ns(1), [1050, 2070]);
+}
+
+#[test]
+fn a_pause_ends_when_the_copy_arrives_that_was_stored_to_on_its_way() {
+    // CPU 0 loses the line at 1000 and goes on using it until 1060; CPU 1 loads at 1050, ahead of its copy at 1100.
+    let rules = exact_with(&[(MachineRule::HoldAfterLoss, 0.6)]);
+    let script = [
+        at(0, 0, LINE, Store),
+        at(1000, 1, LINE, Load),
+        step(1052, 1, CpuStep::Pause),
+        at(0, 1, LINE, Load),
+        at(1055, 0, LINE, Store),
+    ];
+    let run = run_script(setup(flat(2), rules, 2), &script);
+    assert_eq!(run.times_ns(1), [1050, 1100]);
 }
 
 #[test]

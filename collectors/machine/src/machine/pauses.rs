@@ -65,9 +65,11 @@ impl SimulatedMachine {
     }
 
     /// Wakes the CPUs that sleep until another one stores to the line. A CPU does not see the store before it has lost
-    /// its copy; a copy that it has while the store still waits for the line wakes it later ([`Self::wake_losers`]).
+    /// its copy; a copy that it has while the store still waits for the line wakes it later ([`Self::wake_losers`]). A store
+    /// of a core that goes on using a line which it has lost comes with the copy that is on its way.
     pub(super) fn wake_watchers(&mut self, cpu: usize, line: usize, at: SimulatedTime) {
         let core = self.cores.core_of(cpu);
+        let store_waits = self.cpus[cpu].stores.waits_for(line, at);
         let watchers = self.lines.line(line).watchers.without(cpu);
         for watcher in watchers.iter() {
             let watcher_core = self.cores.core_of(watcher);
@@ -75,7 +77,12 @@ impl SimulatedMachine {
             if watcher_core == core {
                 self.wake(watcher, line, at);
             } else if shared.copies.allows(watcher_core, false) {
-                shared.has_waiting_change = true;
+                if store_waits {
+                    shared.has_waiting_change = true;
+                } else {
+                    let arrives_at = shared.arrival.at;
+                    self.wake(watcher, line, at.max(arrives_at));
+                }
             } else {
                 let until = shared.lost.until(watcher_core);
                 self.wake(watcher, line, at.max(until));

@@ -54,9 +54,14 @@ impl SimulatedMachine {
             return self.wait_for_stores(request);
         }
         let usable_at = self.usable_at(line, cpu, access, at);
-        let is_full = self.cpus[cpu].stores.len() >= self.amounts.stores_max;
-        if usable_at.is_none() && access == LineAccess::Store && is_full {
+        let stores = &mut self.cpus[cpu].stores;
+        let is_behind = access.stores() && stores.waits_for(line, at);
+        let needs_room = is_behind || usable_at.is_none() && access == LineAccess::Store;
+        if needs_room && stores.len() >= self.amounts.stores_max {
             return self.wait_for_stores(request);
+        }
+        if is_behind {
+            stores.push_behind(line);
         }
         let held = self.hold(request, line, usable_at.is_none());
         match usable_at {
@@ -114,7 +119,7 @@ impl SimulatedMachine {
             LineAccess::Store => LineWaiter::Store,
         };
         match waiter {
-            LineWaiter::Store => self.cpus[cpu].stores.push(line, SimulatedTime::NEVER),
+            LineWaiter::Store => self.cpus[cpu].stores.push(line),
             _ => self.set_phase(cpu, CpuPhase::Waiting(*held), at),
         }
         let wanted = match access {
