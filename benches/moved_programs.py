@@ -69,9 +69,7 @@ def print_row(options, name):
     run([RELAYOUT, "record", "run", "-q", *machine, "-o", recording, "--force", "--", bad, *arguments])
     words = ["what-if", recording, struct, "--layout", layout, f"--simulate={options.simulate}", "--draws", 1, "--json"]
     changed = json.loads(run([RELAYOUT, *words, "--", bad, *arguments]))
-    if "simulated" not in changed:
-        sys.exit(f"{name}: {changed['notes']}")
-    point = changed["simulated"][0]["points"][0]
+    point = changed["given"]["predicted_curve"]["curve"][0]
     today, moved = (point[side]["operations_per_second"] for side in ("today", "then"))
     rates = ["record", "run", "-q", *machine, "--rates", "--json", "--", good, *arguments]
     built = json.loads(run([RELAYOUT, *rates]))["operations_per_second"]

@@ -8,7 +8,7 @@ are built. Prints Markdown.
     benches/published.py --work DIR [--seeds 3] [--simulate TIME] [ROW...]     rates and gain, simulated beside published
     benches/published.py --work DIR --rules [ROW...]          also the gain with each rule at both ends of its range
     benches/published.py --work DIR --draws 20 [ROW...]       also intervals: all rules drawn from their ranges, and the score
-    benches/published.py --work DIR --baselines [ROW...]      also the gains of simpler models: transfers, and the replayed recording
+    benches/published.py --work DIR --baselines [ROW...]      also the gains of simpler models: none, and transfers
     benches/published.py --work DIR --functions [ROW...]      also where CPUs stand still, beside the published profiles
     benches/published.py --work DIR --candidates              the rows of struct file with rules that could explain them
     benches/published.py --work DIR --ledger docs/ledger-of-predictions.md     also appends a line for each row
@@ -288,27 +288,26 @@ def print_intervals(options, names, rules):
         )
 
 
-def baselines_of(options, row):
-    """Gains that simpler models give: transfers of an operation before over after, and the model that replays a recording."""
+def transfers_gain(options, row):
+    """Gain that a simpler model gives: transfers of an operation before over after."""
     words = [*words_of(options, row, kernels_of(options, row)[0], (), (), 1), "--memory", row.memory]
     profile = kept_path(options.work, words, ".relayout")
     if not profile.exists():
         run(["record", "kernel", "-q", *words, "-o", profile])
     moved_type, move = row.what_if
-    scored = json.loads(run(["what-if", profile, moved_type, "--move", move, "--machine", row.machine, "--cpus", row.cpus, "--json"]))
+    scored = json.loads(run(["what-if", profile, moved_type, "--move", move, "--json"]))
     today, then = (scored[side]["per_operation"]["transfers"] for side in ("current", "given"))
-    curve = scored["given"]["predicted_curve"]
-    return ratio(then, today), next(point["ratio"] for point in curve["curve"] if point["cpus"] == row.cpus)
+    return ratio(then, today)
 
 
 def print_baselines(options, gains):
     print("\nThe same by simpler models, and ln of their ratio to the published gain:\n")
-    print("| row | published | simulated | always 1.00 | transfers, before over after | replayed recording |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| row | published | simulated | always 1.00 | transfers, before over after |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for name, gain in gains.items():
         row = ROWS[name]
         if row.what_if:
-            figures = [f"{value:.2f} ({math.log(value / row.gain):+.2f})" for value in (gain, 1.0, *baselines_of(options, row))]
+            figures = [f"{value:.2f} ({math.log(value / row.gain):+.2f})" for value in (gain, 1.0, transfers_gain(options, row))]
             print(f"| {name} | {row.gain:.2f} | {' | '.join(figures)} |", flush=True)
 
 

@@ -60,7 +60,9 @@ impl PollRing {
 
     fn oldest(&self) -> usize {
         let places = self.loaded_at.iter().enumerate();
-        places.min_by_key(|(_, at)| **at).map_or(0, |(place, _)| place)
+        places
+            .min_by_key(|(_, at)| **at)
+            .map_or(0, |(place, _)| place)
     }
 
     /// Notes that the CPU itself changed a line whose version was `seen`, which is no reason to poll again.

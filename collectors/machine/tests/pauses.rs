@@ -1,6 +1,8 @@
 //! Pauses, idle CPUs and locks.
 
-use crate::common::{CpuStep, GuestRun, NS, ScriptStep, at, exact, exact_with, flat, run_script, setup};
+use crate::common::{
+    CpuStep, GuestRun, NS, ScriptStep, at, exact, exact_with, flat, run_script, setup,
+};
 use relayout_machine::LineAccess::{Atomic, Load, Store};
 use relayout_machine::{CpuActivity, MachineRule, MachineRules, SimulatedTime};
 

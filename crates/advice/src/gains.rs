@@ -15,7 +15,7 @@ use crate::{ProbedMachine, ResolvedProfile};
 
 /// Predicts the gains of the first `top` candidates and of the user's layouts, and stores them in
 /// the advice. Returns a sentence if the type allows no prediction. Recordings whose clock counts instructions have
-/// curves instead ([`predict_curves`](super::predict_curves)), which are right more often.
+/// none: they are executed in simulated time instead.
 pub fn predict_gains(
     resolved: &ResolvedProfile<'_>,
     searched: &mut SearchedType<'_>,
@@ -74,7 +74,7 @@ impl LayoutGains {
 
 /// Says where contexts wait for each other's stores to objects of the type, if they do. Then none of them is as fast as
 /// it would be alone.
-pub(super) fn waiting_words(gathered: &GatheredType<'_>) -> Option<String> {
+fn waiting_words(gathered: &GatheredType<'_>) -> Option<String> {
     let traces = gathered.instances.iter().map(|instance| &instance.trace);
     let spin_waits = find_spin_waits(traces);
     let longest_wait = spin_waits.iter().max_by_key(|wait| wait.times)?;

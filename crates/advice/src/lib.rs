@@ -29,7 +29,6 @@ mod accesses;
 mod advised_type;
 mod configuration;
 mod crowded;
-mod curves;
 mod doubts;
 mod experiment;
 mod findings;
@@ -68,7 +67,6 @@ pub use accesses::MemberAccesses;
 pub use advised_type::AdvisedType;
 pub use configuration::{ConfigurationBuild, shape_in_catalog};
 pub use crowded::CrowdedLayouts;
-pub use curves::{CurveRequest, predict_curves};
 pub use doubts::AdviceDoubt;
 pub use experiment::{
     BenchEffect, ChangeRejection, EffectSubject, LayoutExperiment, LayoutOutcome, LayoutTrial,

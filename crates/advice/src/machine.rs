@@ -2,7 +2,6 @@
 
 use relayout_contend::throughput::MachineCosts;
 use relayout_profile::{ClockUnit, Profile};
-use relayout_timed::{MachineRules, TimedMachine};
 
 /// Costs of a probed machine.
 #[derive(Clone, Debug, Default)]
@@ -13,23 +12,17 @@ pub struct ProbedMachine {
     pub costs: Option<MachineCosts>,
     /// Number of CPUs to predict for; `None` for as many as were recorded.
     pub cpus: Option<u32>,
-    /// The machine as the timed model takes it, and what is known of its rules; `None` where it was not probed.
-    pub timed: Option<(TimedMachine, MachineRules)>,
     /// True if the user named the machine, its pair coefficient or its number of CPUs.
     pub is_given: bool,
     /// Sentence that says why a probed machine has no costs.
     pub missing_costs_note: Option<String>,
-    /// Sentence that says why a probed machine has no model.
-    pub missing_visits_note: Option<String>,
 }
 
 impl ProbedMachine {
-    /// Says why nothing is predicted of a profile on a machine that was probed. One whose clock counts instructions needs
-    /// the costs of visits, and others those of accesses.
+    /// Says why nothing is predicted of a profile on a machine that was probed; `None` where nothing could be: profiles
+    /// whose clock counts instructions are executed in simulated time.
     pub(crate) fn missing_note(&self, profile: &Profile) -> Option<String> {
-        match profile.meta.clock {
-            Some(ClockUnit::Instructions) => self.missing_visits_note.clone(),
-            _ => self.missing_costs_note.clone(),
-        }
+        let is_predicted = profile.meta.clock != Some(ClockUnit::Instructions);
+        self.missing_costs_note.clone().filter(|_| is_predicted)
     }
 }

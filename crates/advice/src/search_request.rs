@@ -3,7 +3,6 @@
 use relayout_search::Options;
 
 use crate::ProbedMachine;
-use crate::curves::CurveRequest;
 use crate::recommended::RecommendationLimits;
 
 /// Divisor of the search effort for each of several types.
@@ -22,8 +21,6 @@ pub struct SearchRequest {
     pub moves_max: Option<usize>,
     /// Machine that predictions are for.
     pub machine: ProbedMachine,
-    /// Larger machine whose gain over the number of CPUs is predicted.
-    pub curve: Option<CurveRequest>,
     /// True to advise on types in spite of doubts.
     pub force: bool,
 }
@@ -34,11 +31,9 @@ impl SearchRequest {
 
     /// Returns the request of a user who names types and nothing else.
     pub fn plain(types: Vec<String>, machine: ProbedMachine) -> Self {
-        let timed = machine.timed.clone();
         Self {
             types,
             top: Self::TOP_DEFAULT,
-            curve: timed.map(|(machine, rules)| CurveRequest::plain(machine, rules)),
             machine,
             ..Self::default()
         }

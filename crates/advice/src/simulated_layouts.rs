@@ -140,6 +140,9 @@ pub struct SimulatedChange {
 }
 
 impl SimulatedChange {
+    /// CPUs up to which simulated gains without locks were held against published ones (docs/predicted-and-published.md).
+    pub const PUBLISHED_CPUS: u16 = 20;
+
     /// Returns what decides between layouts: the point with the most CPUs. `None` if its window is empty.
     fn deciding_ratio(&self) -> Option<SimulatedRatio> {
         let point = self.points.iter().max_by_key(|point| point.cpus)?;

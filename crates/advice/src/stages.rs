@@ -8,7 +8,6 @@ use relayout_messages::UserError;
 use crate::accesses::member_accesses;
 use crate::advised_type::AdvisedType;
 use crate::configuration::{ConfigurationBuild, shapes_of_type};
-use crate::curves::predict_curves;
 use crate::doubts::{advice_doubts, uncertain_type};
 use crate::forbidden::ForbiddenLayout;
 use crate::gains::predict_gains;
@@ -142,7 +141,6 @@ pub fn search_types<'a>(
 /// that say why something is not predicted.
 pub fn predict_changes(
     resolved: &ResolvedProfile<'_>,
-    names: &ResolvedNames<'_, '_>,
     types: &mut [AdvisedType<'_>],
     request: &SearchRequest,
 ) -> Vec<String> {
@@ -151,8 +149,6 @@ pub fn predict_changes(
     for advised in types {
         let (searched, guards) = (&mut advised.searched, advised.guards.as_mut());
         notes.extend(predict_gains(resolved, searched, guards, machine, top));
-        let curve = request.curve.as_ref();
-        notes.extend(curve.and_then(|curve| predict_curves(resolved, names, searched, curve, top)));
         advised.doubts = { searched.outcome.as_ref() }.map_or(Vec::new(), |advice| {
             advice_doubts(resolved, &searched.gathered, advice)
         });

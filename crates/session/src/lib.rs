@@ -51,7 +51,8 @@ pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use kept_judgements::run_judgements;
 pub use kept_programs::build_id_of_file;
 pub use machine::{
-    find_simulated_machine, pair_coefficient_or_measured, read_machine, unknown_machine,
+    find_simulated_machine, is_known_machine, pair_coefficient_or_measured, read_machine,
+    unknown_machine,
 };
 pub use misplaced_paths::{verify_debug_path, verify_profile_path};
 pub use production::{ProductionBuild, ProductionPlacement};

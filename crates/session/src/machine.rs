@@ -1,20 +1,18 @@
 //! The machine that predictions are for: costs of accesses, as `relayout probe` measured them.
 
 mod simulated;
-mod timed;
 
 use std::path::Path;
 
 use relayout_advice::ProbedMachine;
 use relayout_contend::throughput::{LineHabit, MachineCosts};
-use relayout_machine::MACHINES;
+use relayout_machine::{MACHINES, find_machine};
 use relayout_probe::{AccessCost, MachineFile, load_machine_file};
 
 use relayout_layout::suggestions::similar_names;
 use relayout_messages::UserError;
 
 pub use self::simulated::find_simulated_machine;
-use self::timed::timed_machine;
 
 /// Reads `machine_file`, or the file of this machine. `pair_coefficient` replaces the measured
 /// one.
@@ -32,38 +30,27 @@ pub fn read_machine(
     };
     let measured = file.as_ref().and_then(|file| file.pair_coefficient.value);
     let costs = file.as_ref().and_then(costs_from_file);
-    let timed = file.as_ref().and_then(timed_machine);
-    let missing_costs_note = match (machine_file, &costs) {
-        _ if file.is_none() => None,
-        (_, Some(_)) => None,
-        (Some(path), None) => match timed {
-            None => return Err(missing_costs(path, "relayout probe -o FILE")),
-            Some(_) => Some(missing_costs(path, "relayout probe -o FILE")),
-        },
-        (None, None) => {
+    let missing_costs = match machine_file {
+        _ if file.is_none() || costs.is_some() => None,
+        Some(path) => Some(missing_costs(path, "relayout probe -o FILE")),
+        None => {
             let path = MachineFile::default_path().unwrap_or_default();
             Some(missing_costs(&path, "relayout probe"))
         }
-    };
-    let missing_costs_note =
-        missing_costs_note.map(|error| format!("No throughput is predicted: {error}."));
-    let missing_visits_note = match (&file, &timed) {
-        (Some(_), None) => Some(
-            "No throughput is predicted for the probed machine: its two CPUs did not take lines from each other, \
-             as threads of one core do, or it was too noisy; `relayout probe` measures again."
-                .to_owned(),
-        ),
-        _ => None,
     };
     Ok(ProbedMachine {
         pair_coefficient: pair_coefficient.or(measured).unwrap_or(0.0),
         costs,
         cpus,
-        timed,
         is_given: machine_file.is_some() || pair_coefficient.is_some() || cpus.is_some(),
-        missing_costs_note,
-        missing_visits_note,
+        missing_costs_note: missing_costs
+            .map(|error| format!("No throughput is predicted: {error}.")),
     })
+}
+
+/// Returns true for the name of a machine of the table.
+pub fn is_known_machine(name: &Path) -> bool {
+    name.to_str().and_then(find_machine).is_some()
 }
 
 /// Returns the error of what can be no file's path but only the name of a machine, and is none of the table.

@@ -19,7 +19,6 @@ mod layout_files;
 mod line_changes;
 mod names;
 mod order;
-mod predictions;
 mod recommended;
 mod scenarios;
 mod searches;

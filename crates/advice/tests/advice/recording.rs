@@ -161,7 +161,7 @@ impl Recording {
         self.with_names(|names| {
             let searched = search_types(&resolved, names, gathered, &[], &[], request);
             let mut types = searched.expect("no layout files");
-            predict_changes(&resolved, names, &mut types, request);
+            predict_changes(&resolved, &mut types, request);
             types.swap_remove(0)
         })
     }

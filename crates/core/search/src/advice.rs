@@ -1,7 +1,6 @@
 //! Layouts at each stage after replay, and the advice that is made of them.
 
 use relayout_profile::RunId;
-use relayout_timed::PredictedCurve;
 use std::ops::Deref;
 
 use relayout_contend::CoherenceTally;
@@ -109,9 +108,6 @@ pub struct RankedLayout {
     /// Predicted change of the throughput; `None` where the machine was not probed, and for
     /// candidates that are not shown. See [`LayoutAdvice::set_gains`].
     pub gain: Option<ThroughputGain>,
-    /// Predicted gain over the number of CPUs of a larger machine; `None` where none was asked for, or the model
-    /// does not cover the case.
-    pub curve: Option<PredictedCurve>,
     /// Rate in simulated time over today's; `None` for a layout that was not executed.
     pub simulated: Option<SimulatedRatio>,
 }
@@ -214,11 +210,6 @@ pub enum ComparedBy {
     /// Replayed transfers.
     #[default]
     Transfers,
-    /// Predicted time of an operation on so many CPUs.
-    PredictedTime {
-        /// CPUs.
-        cpus: u32,
-    },
     /// Time of an operation on so many CPUs, in simulated time.
     SimulatedTime {
         /// CPUs.
@@ -257,9 +248,6 @@ pub struct LayoutAdvice {
     /// Members without recorded accesses because their memory was not recorded.
     pub unrecorded_members: Vec<String>,
 }
-
-/// Part of the time that some layout must save, so that layouts are compared by time.
-const TIME_SAVED_MIN: f64 = 0.01;
 
 impl LayoutAdvice {
     /// Returns the fewest transfers of today's layout and all candidates.
@@ -312,43 +300,11 @@ impl LayoutAdvice {
 
     /// Returns what a candidate saves, in the unit of [`compared_by`](Self::compared_by).
     pub fn saved_by(&self, candidate: &RankedLayout) -> f64 {
-        match (self.compared_by, &candidate.curve) {
-            (ComparedBy::Transfers, _) => self.current.cost as f64 - candidate.ranked_cost() as f64,
-            (ComparedBy::PredictedTime { .. }, Some(curve)) => curve.time_saved(),
-            (ComparedBy::PredictedTime { .. }, None) => 0.0,
-            (ComparedBy::SimulatedTime { .. }, _) => {
+        match self.compared_by {
+            ComparedBy::Transfers => self.current.cost as f64 - candidate.ranked_cost() as f64,
+            ComparedBy::SimulatedTime { .. } => {
                 { candidate.simulated.as_ref() }.map_or(0.0, SimulatedRatio::time_saved)
             }
-        }
-    }
-
-    /// Sets the predicted curves of the candidates with these indices and of all user layouts. Layouts are compared by
-    /// them if they are of a case against which the model was held, and some layout gains. Then a first candidate that
-    /// is predicted to lose is no longer better, but slower.
-    pub fn set_curves(
-        &mut self,
-        candidates: impl IntoIterator<Item = (usize, PredictedCurve)>,
-        user_layouts: impl IntoIterator<Item = PredictedCurve>,
-    ) {
-        for (index, curve) in candidates {
-            self.candidates[index].curve = Some(curve);
-        }
-        for (user_layout, curve) in self.user_layouts.iter_mut().zip(user_layouts) {
-            user_layout.curve = Some(curve);
-        }
-        let curves = || { self.candidates.iter() }.filter_map(|candidate| candidate.curve.as_ref());
-        let best = curves().map(PredictedCurve::time_saved).fold(0.0, f64::max);
-        let first = self.candidates.first().and_then(|best| best.curve.as_ref());
-        let Some(first) = first.filter(|_| curves().all(|curve| curve.is_tested)) else {
-            return;
-        };
-        if self.verdict == AdviceVerdict::Better && first.is_loss() {
-            self.verdict = AdviceVerdict::Slower;
-        }
-        if best >= TIME_SAVED_MIN
-            && let Some(point) = first.compared_point()
-        {
-            self.compared_by = ComparedBy::PredictedTime { cpus: point.cpus };
         }
     }
 

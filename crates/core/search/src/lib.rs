@@ -87,6 +87,6 @@ pub use places::{PlaceChanges, PlacedTallies};
 pub use recommend::{EditSize, Recommendation, RecommendationRules, recommend};
 pub use rewrite::TransferBound;
 pub use rust_fields::{RustFieldRules, may_be_compiler_ordered};
-pub use score::{EventsPerOperation, MemoryCost, ObjectPlacements, ObjectPlacer, waits_by_stretch};
+pub use score::{EventsPerOperation, MemoryCost, waits_by_stretch};
 pub use store_guard::{GuardedAdvice, advise_with_guards, guard_stores};
 pub use subject::{AccessingCode, AdviceSubject, ObjectHome, RecordedInstance, RowObject};

@@ -1,6 +1,5 @@
 //! Scoring layouts by replay.
 
-mod placements;
 mod waits;
 
 use relayout_profile::{Addr, RunId};
@@ -25,7 +24,6 @@ use crate::places::{InstanceTallies, PhaseSet, PlaceUse, ScoredTallies};
 use crate::slab::{self, ObjectSlot};
 use crate::subject::{AdviceSubject, RecordedInstance};
 
-pub use placements::{ObjectPlacements, ObjectPlacer};
 pub use waits::waits_by_stretch;
 
 /// Memory that an object takes under a layout.

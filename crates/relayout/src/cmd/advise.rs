@@ -236,17 +236,17 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
 
 /// Returns the settings of the search. `layout_type` is the struct that layout files are of.
 fn advice_request(args: &Args, layout_type: &str) -> Result<AdviceRequest, UserError> {
-    let simulated = args.simulated.simulate.map(|_| MachineArgs::default());
     // A machine that the guest executes on needs no other prediction.
-    let machine_args = simulated.as_ref().unwrap_or(&args.machine);
-    let machine = machine_args.read_probed(args.pair_coefficient)?;
+    let machine = match args.simulated.simulate {
+        Some(_) => MachineArgs::default().read_probed(args.pair_coefficient)?,
+        None => args.machine.read_probed(args.pair_coefficient)?,
+    };
     Ok(AdviceRequest {
         search: SearchRequest {
             types: args.types.clone(),
             pinned: args.keep.clone(),
             top: args.top,
             moves_max: args.max_moves,
-            curve: { machine_args.curve_request(&machine) }.filter(|_| simulated.is_none()),
             machine,
             force: args.force,
         },

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
 use relayout_advice::{
-    LayoutEdits, MemberBytes, MemberMove, ResolvedNames, TypeMapping, predict_curves,
-    score_given_layouts, verify_layout_files,
+    LayoutEdits, MemberBytes, MemberMove, TypeMapping, score_given_layouts, verify_layout_files,
 };
 use relayout_messages::UserError;
 use relayout_report::Document as _;
@@ -101,8 +100,8 @@ pub fn run(args: &Args) -> Result<(), UserError> {
         &args.profile,
         &args.debug,
         |images| verify_layout_files(images, type_name, &layouts),
-        |resolved, images| {
-            let (mut searched, mut notes) =
+        |resolved, _| {
+            let (searched, notes) =
                 score_given_layouts(resolved, type_name, &layouts, &edits, &machine)?;
             let mut simulated = Vec::new();
             if let Some(request) = &simulation {
@@ -111,9 +110,6 @@ pub fn run(args: &Args) -> Result<(), UserError> {
                 simulated = with_simulation(resolved, choice, request, |simulation| {
                     simulation.simulate_given(&searched, &mapping)
                 })?;
-            } else if let Some(request) = args.machine.curve_request(&machine) {
-                let names = ResolvedNames::new(resolved, images);
-                notes.extend(predict_curves(resolved, &names, &mut searched, &request, 0));
             }
             let document = what_if_document(resolved, &searched, &notes, &simulated);
             (args.files).write_files(&format!("relayout what-if {type_name}"), || {

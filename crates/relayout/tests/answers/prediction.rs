@@ -262,17 +262,17 @@ struct wide wide __attribute__((aligned(128)));
     assert!(said.contains(" of pairs, 192 bytes, +"), "{said}");
 }
 
-/// No option is without effect: what only a machine of the table has is refused elsewhere.
+/// No option is without effect: what only simulated time has is refused elsewhere.
 #[test]
-fn what_only_machines_with_a_name_have() {
+fn what_only_simulated_time_has() {
     let place = recorded(&[apart(ROUNDS)]);
     text(&place, "report p");
     let words = "what-if p hot --layout layout";
-    for options in ["--cpus 8,16", "--cpus 1", "--user-time 50", "--think 50"] {
+    for options in ["--cpus 8,16", "--cpus 1"] {
         place.refuses(
             &format!("{words} {options}"),
             2,
-            "relayout: one CPU, several numbers of CPUs and --user-time need a probed machine (`relayout probe`), or the name of one (`relayout probe --machines` lists them)",
+            "relayout: the recorded guest executes with one CPU, or with several numbers of them, only in simulated time (add --simulate)",
         );
     }
     place.refuses(
@@ -280,11 +280,9 @@ fn what_only_machines_with_a_name_have() {
         2,
         "relayout: genoa is neither a file nor a machine of the table; close: genoa-2s, genoa-88-2s (`relayout probe --machines` lists them)",
     );
-    let named = json(&place, &format!("{words} --machine genoa-2s --cpus 1,8"));
-    assert_eq!(named["given"]["predicted_curve"], Value::Null);
-    let notes = named["notes"].to_string();
-    assert!(
-        notes.contains("over the number of CPUs is predicted: "),
-        "{notes}"
+    place.refuses(
+        &format!("{words} --machine genoa-2s"),
+        2,
+        "relayout: the recorded guest executes on a machine of the table only in simulated time (add --simulate)",
     );
 }

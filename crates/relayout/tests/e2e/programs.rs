@@ -238,93 +238,9 @@ fn programs_of_go_are_named() {
     assert!(sites.iter().any(is_own), "{finding:#}");
 }
 
-/// A program that marks no operations, under QEMU: its threads do different things, and each has a gain of its own. Two
-/// that use one line gain by having two, and those that wait for each other have no curve.
+/// A Rust program under QEMU, which its toolchain may link with LLD: the functions are those of the source.
 #[test]
-fn threads_of_a_program_have_curves_of_their_own() {
-    let stand = Stand::new();
-    let source = "#include <pthread.h>\n\
-                  struct shared { volatile long written; long unused[1]; volatile long read; } shared __attribute__((aligned(64)));\n\
-                  static pthread_barrier_t ready;\n\
-                  static void *reader(void *sum) {\n\
-                  pthread_barrier_wait(&ready);\n\
-                  for (int i = 0; i < 100000; i++) *(long *)sum += shared.read;\n\
-                  return 0; }\n\
-                  int main(void) {\n\
-                  pthread_t thread; static long sum;\n\
-                  pthread_barrier_init(&ready, 0, 2);\n\
-                  if (pthread_create(&thread, 0, reader, &sum)) return 1;\n\
-                  pthread_barrier_wait(&ready);\n\
-                  for (int i = 0; i < 100000; i++) shared.written++;\n\
-                  return pthread_join(thread, 0); }\n";
-    stand
-        .place
-        .compile("threads", source, &["-g", "-O2", "-pthread"]);
-    let ended = stand.run("record run --with qemu -o out -- ./threads");
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    std::fs::copy(data("machine-apart.json"), stand.place.path("machine.json")).unwrap();
-    let words = "what-if out shared --pad read=56 --machine machine.json --cpus 2 --json";
-    let scored = stand.json(words);
-    let given = &scored["given"];
-    assert_eq!(
-        given["predicted_gain"],
-        serde_json::Value::Null,
-        "{given:#}"
-    );
-    let point = &given["predicted_curve"]["curve"][0];
-    assert_eq!(point["operations_per_second"], serde_json::Value::Null);
-    let by_context = point["by_context"].as_array().unwrap();
-    assert_eq!(by_context.len(), 2, "{point:#}");
-    for gain in by_context {
-        assert!(gain["ratio"].as_f64().unwrap() > 1.3, "{gain}");
-    }
-    let text = stand.run(&words.replace(" --json", ""));
-    assert!(
-        text.stdout
-            .contains("No operations are marked: gain is that of the time for what each"),
-        "{text:?}"
-    );
-}
-
-/// Four threads with mutexes, on two CPUs and on four: the mutexes are locks of the model, and the gain is that of the work.
-#[test]
-fn threads_with_mutexes_have_a_curve() {
-    let (curve, text) = curve_of_locks("./locks");
-    assert!(
-        text.contains("gain is that of the work in a second"),
-        "{text}"
-    );
-    for (cpus, point) in [2, 4].iter().zip(&curve) {
-        assert_eq!(point["cpus"], *cpus);
-        assert_eq!(point["by_context"], serde_json::json!([]), "{point:#}");
-        let ratio = point["ratio"].as_f64().unwrap();
-        assert!((1.0..2.0).contains(&ratio), "{point:#}");
-    }
-}
-
-/// Four threads with one mutex, which they hold most of the time: they sleep for it, and it is what they wait for.
-#[test]
-fn threads_that_sleep_for_a_mutex_have_a_curve() {
-    let (curve, _) = curve_of_locks("./locks 1000 1 2000");
-    let point = &curve[1];
-    let waiting = point["waiting_today"].as_f64().unwrap();
-    assert!((0.6..0.8).contains(&waiting), "{point:#}");
-    let line = &point["lines_today"][0];
-    assert!(
-        line["line"]
-            .as_str()
-            .unwrap()
-            .starts_with("table.buckets[].mutex"),
-        "{point:#}"
-    );
-    let ratio = point["ratio"].as_f64().unwrap();
-    assert!((0.9..1.1).contains(&ratio), "{point:#}");
-}
-
-/// A Rust program under QEMU, which its toolchain may link with LLD: the functions are those of the source, and the
-/// threads sleep for the mutex of the standard library.
-#[test]
-fn rust_programs_have_their_functions_and_locks() {
+fn rust_programs_have_their_functions() {
     let stand = Stand::new();
     let source = "use std::sync::Mutex;\n\
                   use std::sync::atomic::{AtomicU64, Ordering};\n\
@@ -356,31 +272,4 @@ fn rust_programs_have_their_functions_and_locks() {
             && functions.iter().any(|name| name.contains("queue::serve")),
         "{functions:?}"
     );
-    std::fs::copy(data("machine-apart.json"), stand.place.path("machine.json")).unwrap();
-    let words = "what-if out Queue --align served=64 --machine machine.json --cpus 4 --json";
-    let scored = stand.json(words);
-    let point = &scored["given"]["predicted_curve"]["curve"][0];
-    let waiting = point["waiting_today"].as_f64();
-    assert!(
-        waiting.is_some_and(|waiting| (0.6..0.8).contains(&waiting)),
-        "{point:#} {}",
-        scored["notes"]
-    );
-}
-
-/// Records the program `locks` and moves a member that it reads away from those that it writes. Returns the points for two
-/// CPUs and four, and the text.
-fn curve_of_locks(command: &str) -> (Vec<serde_json::Value>, String) {
-    let stand = Stand::new();
-    let source = std::fs::read_to_string(data("locks.c")).unwrap();
-    stand
-        .place
-        .compile("locks", &source, &["-g", "-O2", "-pthread"]);
-    let ended = stand.run(&format!("record run --with qemu -o out -- {command}"));
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    std::fs::copy(data("machine-apart.json"), stand.place.path("machine.json")).unwrap();
-    let words = "what-if out table --align setting=64 --machine machine.json --cpus 2,4";
-    let scored = stand.json(&format!("{words} --json"));
-    let curve = scored["given"]["predicted_curve"]["curve"].as_array();
-    (curve.unwrap().clone(), stand.run(words).stdout)
 }

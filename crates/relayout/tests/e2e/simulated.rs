@@ -286,7 +286,7 @@ fn what_if_executes_the_recorded_guest_again() {
     };
     let point = |rest: &str| {
         let document = stand.json(&format!("what-if out dentry --json --simulate {rest}"));
-        document["simulated"][0]["points"][0].clone()
+        document["given"]["predicted_curve"]["curve"][0].clone()
     };
     // Both are on the same line, and nobody uses them.
     let same = point("--draws 2 --move d_time:after:d_fsdata");
@@ -367,10 +367,10 @@ fn check_advice_of_executed_layouts(stand: &Stand) {
         fs::write(&file, text).unwrap();
         let asked =
             format!("what-if out dentry --json --simulate --draws 2 --layout layout-{number}");
-        let asked = &stand.json(&asked)["simulated"][0]["points"];
-        assert_eq!(&candidate["simulated"]["points"], asked, "{candidate}");
+        let asked = &stand.json(&asked)["given"]["predicted_curve"]["curve"];
+        assert_eq!(&candidate["predicted_curve"]["curve"], asked, "{candidate}");
     }
-    let verdict = |candidate: &Value| candidate["simulated"]["points"][0]["verdict"].clone();
+    let verdict = |candidate: &Value| candidate["simulated"]["verdict"].clone();
     match advised["recommended"].as_u64() {
         Some(index) => {
             let recommended = &candidates[usize::try_from(index).unwrap()];

@@ -159,7 +159,7 @@ fn programs_execute_again_with_other_layouts() {
     );
     let words = "what-if out slot --align count=64 --simulate --draws 0 --json";
     let document = stand.json(&format!("{words} -- ./slots"));
-    let point = &document["simulated"][0]["points"][0];
+    let point = &document["given"]["predicted_curve"]["curve"][0];
     let rate = |window: &Value| window["operations_per_second"].as_f64().unwrap();
     let built = stand.json(&format!(
         "{WORDS} --cpus 4 --simulate 1ms --rates --json -- ./apart"
@@ -208,7 +208,7 @@ fn check_carried_layouts(stand: &Stand, built: f64) {
     let carried = &compared["workloads"][0]["carried_layouts"][0];
     assert_eq!(carried["types"][0], "slot", "{compared}");
     assert_eq!(carried["left_behind"], serde_json::json!([]), "{carried}");
-    let point = &carried["simulated"]["points"][0];
+    let point = &carried["predicted_curve"]["curve"][0];
     let ratio = point["ratio"].as_f64().unwrap();
     assert!((ratio / built - 1.0).abs() < 0.03, "{built}: {carried}");
     let text = stand.run(&format!("{words} -- ./slots")).stdout;

@@ -2,12 +2,11 @@
 //! of its meaning needs a new version.
 
 pub(crate) mod candidate;
-pub(crate) mod curve;
 pub(crate) mod evidence;
 mod from_search;
 pub(crate) mod patch;
 pub(crate) mod pool;
-pub(crate) mod simulated_change;
+pub(crate) mod simulated_curve;
 
 pub(crate) use from_search::type_document;
 pub use from_search::{advise_document, what_if_document};
@@ -25,7 +24,6 @@ use crate::documents::advise::evidence::{
 };
 use crate::documents::advise::patch::WrittenPatchDocument;
 use crate::documents::advise::pool::{GuardDocument, PoolConclusionDocument, ReviewDocument};
-use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 use crate::documents::report::finding::{AdviceDocument, DeclaringDocument};
 
 /// The document of `advise --json`.
@@ -73,9 +71,6 @@ pub struct WhatIfDocument {
     /// Part of the time that was recorded, in words; null where all of it was.
     #[serde(default)]
     pub recorded_time: Option<String>,
-    /// What each of the given layouts brings in simulated time; empty where that was not asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub simulated: Vec<SimulatedChangeDocument>,
     /// Scores, or the reason why there are none.
     #[serde(flatten)]
     pub outcome: WhatIfOutcomeDocument,
@@ -173,10 +168,9 @@ pub struct AdvisedTypeDocument {
     pub evidence: Vec<MemberAccessesDocument>,
     /// Conclusion about the best candidate.
     pub verdict: String,
-    /// Measure by which candidates are compared when one is recommended: `transfers`, `predicted-time`
-    /// or `simulated-time`.
+    /// Measure by which candidates are compared when one is recommended: `transfers` or `simulated-time`.
     pub compared_by: String,
-    /// CPUs for which times are predicted; null where candidates are compared by transfers.
+    /// CPUs of the simulated time; null where candidates are compared by transfers.
     pub compared_cpus: Option<u32>,
     /// Today's layout.
     pub current: LayoutDocument,

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Document;
-use crate::documents::advise::simulated_change::SimulatedChangeDocument;
+use crate::documents::advise::simulated_curve::SimulatedCurveDocument;
 
 /// The document of `compare --json`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -70,7 +70,7 @@ pub(crate) struct CarriedLayoutsDocument {
     /// Members that NEW does not have, or has with fewer bytes: they lie where it has others, or behind all.
     pub(crate) left_behind: Vec<String>,
     /// What they bring. `today` is OLD as it is.
-    pub(crate) simulated: SimulatedChangeDocument,
+    pub(crate) predicted_curve: SimulatedCurveDocument,
 }
 
 /// Operations a second of both sides, by the expected rules of the machine. No verdict is made of them.

@@ -11,7 +11,6 @@ mod order_text;
 mod patch_text;
 mod review_text;
 mod scenario_text;
-mod simulated_text;
 mod table;
 mod variable_text;
 
@@ -24,7 +23,7 @@ use serde::Serialize;
 
 use crate::documents::advise::candidate::{CandidateDocument, LayoutDocument};
 use crate::documents::advise::pool::PoolConclusionDocument;
-use crate::documents::advise::simulated_change::SimulatedChangeDocument;
+use crate::documents::advise::simulated_curve::SimulatedCurveDocument;
 use crate::documents::advise::{
     AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, TypeDocument, WhatIfDocument,
     WhatIfOutcomeDocument, WhatIfScoresDocument,
@@ -148,14 +147,16 @@ pub fn what_if_text(
 ) -> String {
     let mut text = String::new();
     push_heading(&mut text, &document.subject);
-    for change in &document.simulated {
-        simulated_text::push_simulated_change(&mut text, change);
-    }
     match &document.outcome {
         WhatIfOutcomeDocument::Refused { refused } => {
             let _ = writeln!(text, "Not judged: {refused}.\n");
         }
         WhatIfOutcomeDocument::Scored(scores) => {
+            for given in &scores.all_given {
+                if let Some(curve) = &given.predicted_curve {
+                    curve_text::push_curve(&mut text, curve);
+                }
+            }
             listing_text::push_given_layouts(&mut text, resolved, searched);
             push_scores(&mut text, scores);
         }
@@ -169,11 +170,6 @@ fn push_scores(text: &mut String, scores: &WhatIfScoresDocument) {
     let rows: Vec<&CandidateDocument> = scores.all_given.iter().collect();
     table::push_layout_table(text, &scores.current, &rows);
     push_given_effects(text, &scores.current, &scores.all_given);
-    for given in &scores.all_given {
-        if let Some(curve) = &given.predicted_curve {
-            curve_text::push_curve(text, given.given_name(), curve);
-        }
-    }
     let _ = writeln!(text, "{}", wrap_text(&scores.memory, 2));
     effect_text::push_phases(text, &scores.by_phase);
     text.push('\n');
@@ -234,25 +230,22 @@ fn push_type_section(
         push_everything(text, advised);
     }
     push_simulated_layouts(text, advised);
-    if let Some(curve) = { advised.recommended_layout() }
-        .and_then(|recommended| recommended.predicted_curve.as_ref())
-    {
-        curve_text::push_curve(text, "the recommended layout", curve);
-    }
 }
 
 /// Appends what the recommended layout brings in simulated time, or the layouts of the user; with neither, all that were
 /// executed.
 fn push_simulated_layouts(text: &mut String, advised: &AdvisedTypeDocument) {
-    let given = || { advised.given.iter() }.filter_map(|layout| layout.simulated.as_ref());
-    let recommended = { advised.recommended_layout() }.and_then(|layout| layout.simulated.as_ref());
-    let candidates = { advised.candidates.iter() }.filter_map(|layout| layout.simulated.as_ref());
-    let shown: Vec<&SimulatedChangeDocument> = match recommended {
+    let given = || { advised.given.iter() }.filter_map(|layout| layout.predicted_curve.as_ref());
+    let recommended =
+        { advised.recommended_layout() }.and_then(|layout| layout.predicted_curve.as_ref());
+    let candidates =
+        { advised.candidates.iter() }.filter_map(|layout| layout.predicted_curve.as_ref());
+    let shown: Vec<&SimulatedCurveDocument> = match recommended {
         Some(recommended) => given().chain([recommended]).collect(),
         None => given().chain(candidates).collect(),
     };
     for change in shown {
-        simulated_text::push_simulated_change(text, change);
+        curve_text::push_curve(text, change);
     }
 }
 

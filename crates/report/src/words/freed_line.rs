@@ -1,6 +1,6 @@
 //! Operations of a workload with the line of a finding free.
 
-use crate::documents::advise::simulated_change::SimulatedPointDocument;
+use crate::documents::advise::simulated_curve::SimulatedPointDocument;
 
 /// Share of the time that CPUs spin or sleep, in percent, from which on it is told.
 const PAUSES_MIN: f64 = 1.0;

@@ -61,7 +61,7 @@ pub(crate) fn throughput_words(throughput: &ThroughputDocument) -> String {
 /// `OLD with the layout of dentry that NEW has: 1.28 times the operations (1.01 to 1.63 over 8 draws), better, simulated.`
 pub(crate) fn carried_layouts_words(carried: &CarriedLayoutsDocument) -> String {
     let types = word_series(&carried.types, TYPES_MAX);
-    let Some(point) = carried.simulated.points.first() else {
+    let Some(point) = carried.predicted_curve.curve.first() else {
         return format!("OLD with the layout of {types} that NEW has was not executed.");
     };
     let ratio = point.ratio.map_or_else(

@@ -191,7 +191,7 @@ pub fn advise_types<'a>(
             Ok::<_, UserError>(())
         })?;
     }
-    let notes = predict_changes(resolved, names, &mut types, search);
+    let notes = predict_changes(resolved, &mut types, search);
     if let Some(simulator) = simulator {
         simulate_best(resolved, &mut types, simulator)?;
     }

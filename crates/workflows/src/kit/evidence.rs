@@ -139,9 +139,9 @@ struct CurveDocument {
 #[derive(Deserialize)]
 struct CurvePointDocument {
     cpus: u32,
-    ratio: f64,
-    low: f64,
-    high: f64,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
 impl AdvisedDocument {
@@ -151,13 +151,16 @@ impl AdvisedDocument {
             .filter(|&index| index < self.candidates.len())?;
         let layout = self.candidates.swap_remove(index);
         let gains = layout.predicted_curve.map_or(Vec::new(), |curve| {
-            let gain = |point: CurvePointDocument| PredictedGain {
-                machine: curve.machine.clone(),
-                cpus: point.cpus,
-                ratio: point.ratio,
-                interval: [point.low, point.high],
+            // A gain without draws of the machine's rules has no interval, and is not held against a measurement.
+            let gain = |point: CurvePointDocument| {
+                Some(PredictedGain {
+                    machine: curve.machine.clone(),
+                    cpus: point.cpus,
+                    ratio: point.ratio?,
+                    interval: [point.low?, point.high?],
+                })
             };
-            curve.curve.into_iter().map(gain).collect()
+            curve.curve.into_iter().filter_map(gain).collect()
         });
         Some(PredictedChange {
             type_name: self.name,

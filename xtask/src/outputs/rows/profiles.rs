@@ -128,7 +128,7 @@ const SPECIAL: &[&str] = &[
     "advise kernel.relayout dentry --also mntns.relayout",
     "advise kernel.relayout dentry --also mntns.relayout --json",
     "advise kernel.relayout dentry --source linux --patch fix.patch --force --hardware-script measure.sh",
-    "advise kernel.relayout --machine machine.json --think 100",
+    "advise kernel.relayout --machine machine.json",
     "what-if new.relayout queue --layout queue-layout.txt",
     "what-if new.relayout queue --layout queue-layout.txt --json",
     "what-if new.relayout queue",

@@ -62,7 +62,6 @@ impl CostedLayout {
                 interval,
                 parts: JudgedParts::default(),
                 gain: None,
-                curve: None,
                 simulated: None,
             })
             .collect()
@@ -130,11 +129,8 @@ pub(crate) fn is_worth_it(current: &ScoredLayout, candidate: &RankedLayout) -> b
         .interval
         .is_some_and(|interval| interval.is_less());
     let is_loss = candidate.gain.as_ref().is_some_and(ThroughputGain::is_loss);
-    let is_slower =
-        { candidate.curve.as_ref() }.is_some_and(|curve| curve.is_tested && curve.is_loss());
     is_less
         && !is_loss
-        && !is_slower
         && candidate.ranked_cost() < current.cost
         && !candidate.is_unstable(current)
         && !candidate.parts.lacks_gain()

@@ -4,10 +4,9 @@ use relayout_search::ChangeInterval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::documents::advise::curve::CurveDocument;
 use crate::documents::advise::evidence::DoubtDocument;
 use crate::documents::advise::pool::ScenarioDocument;
-use crate::documents::advise::simulated_change::SimulatedChangeDocument;
+use crate::documents::advise::simulated_curve::{SimulatedCurveDocument, SimulatedRatioDocument};
 
 /// A candidate or given layout.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -43,12 +42,11 @@ pub struct CandidateDocument {
     pub unjudged: bool,
     /// Predicted throughput over today's; null where it cannot be predicted.
     pub predicted_gain: Option<GainDocument>,
-    /// Predicted throughput over today's by the number of CPUs of a larger machine, by the timed model; null where
-    /// no machine was named, or the model does not cover the case (`notes` says why).
-    pub predicted_curve: Option<CurveDocument>,
-    /// Operations over today's in simulated time; null where the layout was not executed.
+    /// Operations over today's by the number of CPUs, in simulated time; null where the layout was not executed.
+    pub predicted_curve: Option<SimulatedCurveDocument>,
+    /// Ratio of its point with the most CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub simulated: Option<SimulatedChangeDocument>,
+    pub simulated: Option<SimulatedRatioDocument>,
     /// Reason for which the layout could not be executed in simulated time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_simulated: Option<String>,

@@ -17,18 +17,17 @@ use crate::documents::Document as _;
 use crate::documents::advise::candidate::CandidateDocument;
 use crate::documents::advise::evidence::BoundDocument;
 use crate::documents::advise::patch::written_patch_document;
-use crate::documents::advise::simulated_change::SimulatedChangeDocument;
 use crate::documents::advise::{
     AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, AdvisedVariableDocument,
     RefusedTypeDocument, SkippedTypeDocument, TypeDocument, VariableFindingDocument,
     WhatIfDocument, WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use crate::documents::report::{advice_document, declaring_document, source_position};
+use crate::words::advice::PoolView;
 use crate::words::advice::memory::memory_sentences;
 use crate::words::advice::order::order_sentences;
 use crate::words::advice::recommendation::{limited_sentence, recommendation_reason};
 use crate::words::advice::review::LayoutReview;
-use crate::words::advice::{PoolView, given_name};
 use crate::words::remedy::RemedyContext;
 use crate::words::saving::OutlookWords;
 use crate::words::{ContextNoun, recorded_time_words};
@@ -100,7 +99,6 @@ pub fn what_if_document(
     notes: &[String],
     simulated: &[SimulatedChange],
 ) -> WhatIfDocument {
-    let given = { searched.outcome.iter() }.flat_map(|advice| &advice.user_layouts);
     WhatIfDocument {
         schema: WhatIfDocument::SCHEMA.to_owned(),
         workload: resolved.profile.meta.workload.clone(),
@@ -109,17 +107,14 @@ pub fn what_if_document(
         subject: subject_document(&searched.gathered),
         notes: notes.to_vec(),
         recorded_time: recorded_time_words(&resolved.profile.meta),
-        simulated: given
-            .zip(simulated)
-            .map(|(given, change)| SimulatedChangeDocument::new(given_name(given), change))
-            .collect(),
-        outcome: what_if_outcome(resolved, searched),
+        outcome: what_if_outcome(resolved, searched, simulated),
     }
 }
 
 fn what_if_outcome(
     resolved: &ResolvedProfile<'_>,
     searched: &SearchedType<'_>,
+    simulated: &[SimulatedChange],
 ) -> WhatIfOutcomeDocument {
     let gathered = &searched.gathered;
     let view = match &searched.outcome {
@@ -132,9 +127,12 @@ fn what_if_outcome(
     };
     let advice = view.pool.advice;
     let given = advice.user_layouts.iter();
-    let all_given: Vec<CandidateDocument> = given
+    let mut all_given: Vec<CandidateDocument> = given
         .map(|ranked| candidate_document(&view, ranked))
         .collect();
+    for (document, change) in all_given.iter_mut().zip(simulated) {
+        document.set_curve(change);
+    }
     WhatIfOutcomeDocument::Scored(Box::new(WhatIfScoresDocument {
         current: layout_document(&gathered.shape, &advice.current),
         by_phase: phase_documents(advice),
@@ -239,11 +237,10 @@ fn subject_document(gathered: &GatheredType<'_>) -> AdvisedSubjectDocument {
     }
 }
 
-/// Returns the measure by which candidates are compared, and the CPUs for which times are predicted.
+/// Returns the measure by which candidates are compared, and the CPUs of the simulated time.
 fn comparison_keys(compared_by: ComparedBy) -> (&'static str, Option<u32>) {
     match compared_by {
         ComparedBy::Transfers => ("transfers", None),
-        ComparedBy::PredictedTime { cpus } => ("predicted-time", Some(cpus)),
         ComparedBy::SimulatedTime { cpus } => ("simulated-time", Some(cpus)),
     }
 }

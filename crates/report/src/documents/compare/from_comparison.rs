@@ -12,7 +12,7 @@ use super::{
     SubjectDocument, ThroughputDocument, WorkloadDocument,
 };
 use crate::Document;
-use crate::documents::advise::simulated_change::SimulatedChangeDocument;
+use crate::documents::advise::simulated_curve::SimulatedCurveDocument;
 use crate::words::finding::subject_name;
 use crate::words::recording_changes::{
     cause_sentences, change_reason, collector_words, outcome_words,
@@ -74,7 +74,7 @@ fn carried_document(carried: &CarriedLayouts) -> CarriedLayoutsDocument {
     CarriedLayoutsDocument {
         types: carried.types.clone(),
         left_behind: carried.left_behind.clone(),
-        simulated: SimulatedChangeDocument::new(&names, &carried.change),
+        predicted_curve: SimulatedCurveDocument::new(&names, &carried.change),
     }
 }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::site::{PositionDocument, SiteDocument, access_word};
-use crate::documents::advise::simulated_change::SimulatedPointDocument;
+use crate::documents::advise::simulated_curve::SimulatedPointDocument;
 use crate::words::notes::{FindingNote, NoteKind};
 use crate::words::saving::{OutlookKey, SavingDocument, SearchEffort, saving_cell};
 

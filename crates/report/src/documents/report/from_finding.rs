@@ -16,7 +16,7 @@ use super::finding::{
 };
 use super::site::site_document;
 use crate::ReportContents;
-use crate::documents::advise::simulated_change::SimulatedPointDocument;
+use crate::documents::advise::simulated_curve::SimulatedPointDocument;
 use crate::documents::time_shares::{percent_of_time, recorded_cpu_times};
 use crate::words::ContextNoun;
 use crate::words::freed_line::freed_line_words;

@@ -1,41 +1,35 @@
-//! A predicted curve as text.
+//! What a layout brings in simulated time, as text.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 
-use relayout_layout::word_lists::word_list;
-
-use crate::documents::advise::curve::{CurveDocument, CurvePointDocument};
-use crate::words::percent::whole_percent;
+use crate::documents::advise::simulated_curve::{
+    SimulatedCurveDocument, SimulatedPointDocument, SimulatedWindowDocument,
+};
+use crate::words::counted;
 use crate::words::wrap::wrap_text;
 
-/// Rules that are named, most decisive first.
-const RULES_SHOWN: usize = 3;
-/// Lines that are named, most waited for first.
-const LINES_SHOWN: usize = 3;
-/// Contexts that are named.
-const CONTEXTS_SHOWN: usize = 8;
-/// Fraction of the time from which on a line is named.
-const WAITING_MIN: f64 = 0.005;
-
-/// Heads of the columns, and those of what the workload's marks tell.
+/// Heads of the columns. The second row of a point has what CPUs stand still for then.
 const HEADS: [&str; 2] = [
-    "                             waiting for lines",
-    "   CPUs  gain  interval        today   then",
+    "                                       million/s",
+    "   CPUs  ratio  interval      verdict     today     then  CPUs stand still for",
 ];
-const MARKED_HEADS: [&str; 2] = ["   million operations/s", "     today     then"];
+/// Longest name of what CPUs stand still for.
+const NAME_MAX: usize = 30;
+/// Share of the transfers on objects that stay, in percent, from which on it is told.
+const UNMAPPED_MIN: f64 = 1.0;
 
-/// Appends the curve of a layout.
-pub(crate) fn push_curve(text: &mut String, layout_name: &str, curve: &CurveDocument) {
+/// Appends what a layout brings: the ratio first, then rates and what CPUs stand still for.
+pub(super) fn push_curve(text: &mut String, curve: &SimulatedCurveDocument) {
+    let window_ns = { curve.curve.first() }.map_or(0, |point| point.today.window_ns);
     let heading = format!(
-        "Predicted gain of {layout_name} by the number of CPUs on {}. The timed model predicts it; \
-         nothing of it is measured.",
-        curve.machine
+        "Operations a second with {}, over today's; {}; windows of {:.2} ms. Nothing of it is measured.",
+        curve.layout,
+        curve.machine_words,
+        window_ns as f64 / 1e6,
     );
     let _ = writeln!(text, "{}", wrap_text(&heading, 0));
-    let has_marks = curve.curve.iter().any(CurvePointDocument::has_marks);
-    for (head, marked) in HEADS.iter().zip(MARKED_HEADS) {
-        let marked = if has_marks { marked } else { "" };
-        let _ = writeln!(text, "{head}{marked}");
+    for head in HEADS {
+        let _ = writeln!(text, "{head}");
     }
     for point in &curve.curve {
         push_point(text, point);
@@ -46,119 +40,83 @@ pub(crate) fn push_curve(text: &mut String, layout_name: &str, curve: &CurveDocu
     text.push('\n');
 }
 
-fn push_point(text: &mut String, point: &CurvePointDocument) {
-    let percent = |share: f64| (share * 100.0).abs();
-    let _ = write!(
+fn push_point(text: &mut String, point: &SimulatedPointDocument) {
+    let ratio = point
+        .ratio
+        .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+    let interval = match (point.low, point.high) {
+        (Some(low), Some(high)) => format!("{low:.2} to {high:.2}"),
+        _ => "-".to_owned(),
+    };
+    let rate = |window: &SimulatedWindowDocument| match window.operations_per_second {
+        Some(rate) => format!("{:.3}", rate / 1e6),
+        None => "-".to_owned(),
+    };
+    let _ = writeln!(
         text,
-        "  {:5}  {:4.2}  {:4.2} to {:4.2} {:9.0}% {:5.0}%",
+        "  {:5}  {ratio:>5}  {interval:<12}  {:<7}  {:>8} {:>8}  {}",
         point.cpus,
-        point.ratio,
-        point.low,
-        point.high,
-        percent(point.waiting_today),
-        percent(point.waiting),
+        point.verdict,
+        rate(&point.today),
+        rate(&point.then),
+        waited(&point.today),
     );
-    if let (Some(today), Some(then)) = (
-        point.operations_per_second_today,
-        point.operations_per_second,
-    ) {
-        let _ = write!(text, " {:9.2} {:8.2}", today / 1e6, then / 1e6);
-    }
-    let _ = writeln!(text, "{}", if point.extrapolated { "  *" } else { "" });
+    let _ = writeln!(text, "{:58}then {}", "", waited(&point.then));
 }
 
-/// Returns what the table does not say.
-fn sentences(curve: &CurveDocument) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if curve.curve.iter().any(|point| point.extrapolated) {
-        sentences.push(format!(
-            "* An extrapolation: the model was held against published gains up to {} CPUs.",
-            curve.published_to
-        ));
+/// Returns what CPUs stand still for longest: `dentry.d_lockref 31.8%`, or `pauses 71.0%` if they spin for longer.
+fn waited(window: &SimulatedWindowDocument) -> String {
+    let pauses = window.time.pause_percent;
+    match &window.most_waited {
+        waited if waited.as_ref().map_or(0.0, |waited| waited.percent) < pauses => {
+            format!("pauses {pauses:.1}%")
+        }
+        Some(waited) => {
+            let name: String = waited.name.chars().take(NAME_MAX).collect();
+            format!("{name} {:.1}%", waited.percent)
+        }
+        None => "nothing".to_owned(),
     }
-    let last = curve.curve.last();
-    sentences.extend(last.and_then(context_sentence));
-    if let Some(cpus) = curve.saturates_at {
-        sentences.push(format!(
-            "Today, more than {cpus} CPUs hardly add throughput."
-        ));
-    }
-    sentences.extend(last.and_then(waiting_sentence));
-    sentences.extend(think_sentence(curve));
-    let rules: Vec<String> = { curve.rules.iter() }
-        .filter(|effect| !effect.measured)
-        .take(RULES_SHOWN)
-        .map(|effect| {
-            format!(
-                "{} ({:.2} to {:.2})",
-                effect.rule, effect.at_low, effect.at_high
-            )
-        })
-        .collect();
-    if !rules.is_empty() {
-        sentences.push(format!(
-            "Not measured, and what decides most on {} CPUs: {}.",
-            curve.effect_cpus,
-            rules.join("; ")
-        ));
-    }
-    sentences
 }
 
-/// Returns the gains by the program's own time between operations.
-fn think_sentence(curve: &CurveDocument) -> Option<String> {
-    let effects = curve.think.iter().map(|effect| {
-        let ratio = effect.ratio;
-        format!("{ratio:.2} with {:.0} ns", effect.think_ns)
-    });
-    let words: Vec<String> = effects.collect();
-    let cpus = curve.effect_cpus;
-    (!words.is_empty()).then(|| {
-        format!(
-            "Gain on {cpus} CPUs by further time of the program between operations (--user-time): {}.",
-            words.join(", ")
-        )
-    })
-}
-
-/// Returns what the gain is of where no operations are marked, with the gains by context.
-fn context_sentence(point: &CurvePointDocument) -> Option<String> {
-    if point.has_marks() {
-        return None;
-    }
-    if point.by_context.is_empty() {
-        return Some(
-            "No operations are marked: gain is that of the work in a second. Contexts take turns at locks for which they \
-             sleep, so none has a gain of its own."
+fn sentences(curve: &SimulatedCurveDocument) -> Vec<String> {
+    let draws = { curve.curve.iter() }.map(|point| point.draws).max();
+    let draws = draws.unwrap_or(0);
+    let mut sentences = vec![match draws {
+        0 => {
+            "Without draws of the machine's rules, no ratio has an interval (--draws N).".to_owned()
+        }
+        _ => format!(
+            "The interval holds the ratio with the expected rules, and nine tenths of {} of those that nobody measured.",
+            counted(draws as u64, "draw")
+        ),
+    }];
+    if curve.curve.iter().any(|point| point.too_short) {
+        sentences.push(
+            "CPUs spin or sleep for locks: such windows tell a rate from 20 ms on (--simulate=20ms).".to_owned(),
+        );
+    } else if curve.curve.iter().any(|point| point.verdict == "unclear") && draws > 0 {
+        sentences.push(
+            "Unclear: the draws disagree. `relayout verify kernel` builds and compares both."
                 .to_owned(),
         );
     }
-    let gains = point.by_context.iter();
-    let words: Vec<String> = gains
-        .map(|gain| {
-            let [ratio, low, high] = [gain.ratio, gain.low, gain.high];
-            format!("{} {ratio:.2} ({low:.2} to {high:.2})", gain.context)
-        })
-        .collect();
-    Some(format!(
-        "No operations are marked: gain is that of the time for what each context did. By context on {} CPUs: {}.",
-        point.cpus,
-        word_list(&words, CONTEXTS_SHOWN)
-    ))
-}
-
-/// Returns the lines that CPUs wait for longest today.
-fn waiting_sentence(point: &CurvePointDocument) -> Option<String> {
-    let lines = point.lines_today.iter();
-    let words: Vec<String> = { lines.filter(|line| line.waiting >= WAITING_MIN) }
-        .take(LINES_SHOWN)
-        .map(|line| format!("{} {}", line.line, whole_percent(line.waiting)))
-        .collect();
-    let cpus = point.cpus;
-    (!words.is_empty()).then(|| {
+    let breaks =
+        |point: &SimulatedPointDocument| point.today.order_breaks + point.then.order_breaks;
+    let disturbed = { curve.curve.iter() }.filter(|point| breaks(point) > 0);
+    sentences.extend(disturbed.map(|point| {
         format!(
-            "Time of {cpus} CPUs that waits today, by line: {}.",
-            words.join(", ")
+            "With {} CPUs, the host broke the order of accesses {}: the next run may differ.",
+            point.cpus,
+            counted(breaks(point), "time"),
         )
-    })
+    }));
+    let unmapped = { curve.curve.iter() }.filter(|point| point.unmapped_percent >= UNMAPPED_MIN);
+    sentences.extend(unmapped.map(|point| {
+        format!(
+            "With {} CPUs, objects with {:.0}% of the type's transfers stay as they are: the guest does not find them.",
+            point.cpus, point.unmapped_percent
+        )
+    }));
+    sentences
 }

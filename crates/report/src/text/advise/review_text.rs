@@ -112,13 +112,16 @@ fn push_candidates(text: &mut String, candidates: &[CandidateDocument], marked: 
 
 /// Returns the operations over today's with the most CPUs, in simulated time: `1.29`, or `1.05?` if that is unclear.
 fn brought(candidate: &CandidateDocument) -> String {
-    let change = candidate.simulated.as_ref();
-    let point = change.and_then(|change| change.points.iter().max_by_key(|point| point.cpus));
-    let ratio = point.and_then(|point| Some((point, point.ratio?)));
+    let simulated = candidate.simulated.as_ref();
+    let ratio = simulated.and_then(|simulated| Some((simulated, simulated.ratio?)));
     ratio.map_or_else(
         || "-".to_owned(),
-        |(point, ratio)| {
-            let mark = if point.verdict == "unclear" { "?" } else { "" };
+        |(simulated, ratio)| {
+            let mark = if simulated.verdict == "unclear" {
+                "?"
+            } else {
+                ""
+            };
             format!("{ratio:.2}{mark}")
         },
     )

@@ -32,9 +32,7 @@ pub(crate) fn recommendation_reason(
                 most.and_then(uneven_sentence).unwrap_or_default(),
                 crowded_sentence(patched),
                 limited_sentence(patched).unwrap_or_default(),
-                advice.map_or(String::new(), |advice| {
-                    compared_sentence(advice, recommended)
-                }),
+                advice.map_or(String::new(), compared_sentence),
             ];
             let said = sentences.iter().filter(|sentence| !sentence.is_empty());
             said.map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -43,28 +41,16 @@ pub(crate) fn recommendation_reason(
     }
 }
 
-/// Says that layouts are compared by predicted times, or that the timed model disagrees; empty where neither is so.
-fn compared_sentence(advice: &LayoutAdvice, recommended: &Recommendation) -> String {
-    let curve =
-        { advice.candidates.get(recommended.index) }.and_then(|candidate| candidate.curve.as_ref());
-    match (advice.compared_by, curve) {
-        (ComparedBy::PredictedTime { cpus }, _) => {
-            format!("Layouts are compared by the predicted time of an operation on {cpus} CPUs.")
-        }
-        (ComparedBy::SimulatedTime { cpus }, _) => {
+/// Says how the executed layouts are compared; empty where none was executed.
+fn compared_sentence(advice: &LayoutAdvice) -> String {
+    match advice.compared_by {
+        ComparedBy::SimulatedTime { cpus } => {
             format!("The executed layouts are compared by the time of an operation on {cpus} CPUs, simulated.")
         }
-        (ComparedBy::Transfers, _) if advice.is_simulated() => {
+        ComparedBy::Transfers if advice.is_simulated() => {
             "The draws of the machine's rules disagree about the executed layouts, so these are compared by transfers.".to_owned()
         }
-        (ComparedBy::Transfers, Some(curve)) if curve.is_loss() => {
-            let cpus = curve.compared_point().map_or(0, |point| point.cpus);
-            format!(
-                "The timed model disagrees: it predicts a loss on {cpus} CPUs. CPUs wait for locks, where it was not \
-                 held against published gains, so layouts are compared by transfers."
-            )
-        }
-        (ComparedBy::Transfers, _) => String::new(),
+        ComparedBy::Transfers => String::new(),
     }
 }
 

@@ -120,15 +120,13 @@ pub(crate) fn uneven_words(ranked: &RankedLayout) -> Option<String> {
 
 /// Returns what is predicted of a candidate that has fewer transfers and loses throughput.
 fn slower_words(best: Option<&RankedLayout>) -> String {
-    let of_probed = best.and_then(|best| best.gain.as_ref());
-    let of_curve = best.and_then(|best| best.curve.as_ref()?.compared_point());
-    let gain = match (of_curve, of_probed) {
-        (Some(point), _) => Some((point.ratio, point.low, point.high)),
-        (None, Some(gain)) => Some((gain.ratio.value, gain.ratio.low, gain.ratio.high)),
-        (None, None) => None,
-    };
-    let gain = gain.map_or(String::new(), |(value, low, high)| {
-        format!(": {value:.2} times today's throughput ({low:.2} to {high:.2})")
+    let gain = best.and_then(|best| best.gain.as_ref());
+    let gain = gain.map_or(String::new(), |gain| {
+        let ratio = gain.ratio;
+        format!(
+            ": {:.2} times today's throughput ({:.2} to {:.2})",
+            ratio.value, ratio.low, ratio.high
+        )
     });
     format!("has fewer transfers, but is predicted to be slower{gain}")
 }

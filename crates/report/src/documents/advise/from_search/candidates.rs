@@ -1,6 +1,6 @@
 //! The documents of layouts, made of their scores.
 
-use relayout_advice::{AdvisedType, PoolLayout};
+use relayout_advice::{AdvisedType, PoolLayout, SimulatedChange};
 use relayout_contend::CoherenceTally;
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
@@ -15,10 +15,9 @@ use crate::documents::advise::candidate::{
     GroupCrossingDocument, IntervalDocument, LayoutDocument, PerOperationDocument,
     PlaceChangesDocument, PlacedMemberDocument, RunGainDocument,
 };
-use crate::documents::advise::curve::CurveDocument;
 use crate::documents::advise::from_search::evidence::doubt_documents;
 use crate::documents::advise::from_search::pool::scenario_documents;
-use crate::documents::advise::simulated_change::SimulatedChangeDocument;
+use crate::documents::advise::simulated_curve::SimulatedCurveDocument;
 use crate::words::advice::doubts::part_sentence;
 use crate::words::advice::line_changes::line_sentences;
 use crate::words::advice::memory::own_allocator_sentence;
@@ -110,15 +109,22 @@ fn add_patch_document(
 
 impl CandidateDocument {
     fn set_simulated(&mut self, advised: &AdvisedType<'_>, layout: PoolLayout) {
-        let name = match (self.number, self.given_name()) {
-            (Some(number), _) => format!("found {number}"),
-            (None, name) => name.to_owned(),
-        };
         match advised.simulated_layout(layout) {
-            Some(Ok(change)) => self.simulated = Some(SimulatedChangeDocument::new(&name, change)),
+            Some(Ok(change)) => self.set_curve(change),
             Some(Err(refused)) => self.not_simulated = Some(refused.to_string()),
             None => {}
         }
+    }
+
+    /// Sets what the layout brings in simulated time.
+    pub(super) fn set_curve(&mut self, change: &SimulatedChange) {
+        let name = match self.number {
+            Some(number) => format!("found {number}"),
+            None => self.given_name().to_owned(),
+        };
+        let curve = SimulatedCurveDocument::new(&name, change);
+        self.simulated = curve.deciding_ratio();
+        self.predicted_curve = Some(curve);
     }
 
     fn set_patch(&mut self, edited: &EditedCandidate) {
@@ -153,7 +159,7 @@ pub(super) fn candidate_document(view: &PoolView<'_>, ranked: &RankedLayout) -> 
         unjudged: ranked.unjudged,
         group_crossings: group_crossing_documents(shape, ranked),
         predicted_gain: ranked.gain.as_ref().map(gain_document),
-        predicted_curve: ranked.curve.as_ref().map(CurveDocument::new),
+        predicted_curve: None,
         simulated: None,
         not_simulated: None,
         transfers_change: ranked.interval.map(interval_document),

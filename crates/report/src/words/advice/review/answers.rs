@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use relayout_advice::{AdviceDoubt, OtherScenario, ScenarioKind};
+use relayout_profile::ProfileMeta;
 use relayout_search::ChangeInterval;
 use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPatch};
 
@@ -91,18 +92,22 @@ pub(super) fn saving_answer(
             );
         }
         None if !patched.advised.simulated.is_empty() => {}
-        None if then.curve.is_some() => {
-            text.push_str(" Throughput is predicted below; `relayout verify` measures it.");
-        }
-        None => text.push_str(
-            " Predict throughput: --machine NAME (`relayout probe --machines` lists them). Measure it: \
-             `relayout verify`.",
-        ),
+        None => text.push_str(throughput_words(&resolved.profile.meta)),
     }
     if !doubts.is_empty() {
         let _ = write!(text, " {}", doubts::doubt_paragraph(doubts));
     }
     text
+}
+
+/// Says how to know what a layout brings to throughput.
+fn throughput_words(meta: &ProfileMeta) -> &'static str {
+    if meta.simulated_machine.is_some() {
+        " Throughput is simulated by --simulate, and measured by `relayout verify`."
+    } else {
+        " Throughput is simulated for recordings in simulated time (`relayout record --machine NAME`), and measured by \
+         `relayout verify`."
+    }
 }
 
 /// Returns the transfers per operation of today's layout and of another, and the reason if they

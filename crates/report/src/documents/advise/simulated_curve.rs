@@ -1,4 +1,4 @@
-//! What a layout brings in simulated time.
+//! What a layout brings in simulated time, by the number of CPUs.
 
 use relayout_advice::{MostWaited, SimulatedChange, SimulatedPoint, SimulatedWindow};
 use relayout_profile::SimulatedMachineName;
@@ -11,7 +11,7 @@ use crate::words::simulated_time::simulated_machine_words;
 
 /// The recorded guest, executed in simulated time as it was and with a given layout.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct SimulatedChangeDocument {
+pub struct SimulatedCurveDocument {
     /// Name of the layout.
     pub layout: String,
     /// How the numbers came about: `simulated`. Nothing of them is measured.
@@ -22,8 +22,25 @@ pub struct SimulatedChangeDocument {
     pub machine_words: String,
     /// Rules with another value than the expected one.
     pub(crate) rules: Vec<RuleValue>,
-    /// By the number of CPUs.
-    pub points: Vec<SimulatedPointDocument>,
+    /// CPUs up to which gains without locks were held against published ones. Points beyond are an extrapolation.
+    pub published_to: u16,
+    /// Points by the number of CPUs.
+    pub curve: Vec<SimulatedPointDocument>,
+}
+
+/// What decides between layouts: the point of their curves with the most CPUs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedRatioDocument {
+    /// CPUs of the guest.
+    pub cpus: u16,
+    /// Operations a second with the layout over those of today; null if a window is empty.
+    pub ratio: Option<f64>,
+    /// Lower bound of `ratio` and of nine tenths of the draws of the machine's rules; null without draws.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+    /// What the draws agree on: `better`, `worse`, `same` or `unclear`.
+    pub verdict: String,
 }
 
 /// Windows with a number of CPUs.
@@ -31,6 +48,8 @@ pub struct SimulatedChangeDocument {
 pub struct SimulatedPointDocument {
     /// CPUs of the guest.
     pub cpus: u16,
+    /// True beyond `published_to`.
+    pub extrapolated: bool,
     /// Operations a second with the layout over those of today; null if a window is empty.
     pub ratio: Option<f64>,
     /// Lower bound of `ratio` and of nine tenths of the draws of the machine's rules; null without draws.
@@ -76,7 +95,7 @@ pub struct MostWaitedDocument {
     pub percent: f64,
 }
 
-impl SimulatedChangeDocument {
+impl SimulatedCurveDocument {
     pub(crate) fn new(layout: &str, change: &SimulatedChange) -> Self {
         let SimulatedMachineName { key, rules, .. } = &change.machine;
         Self {
@@ -85,10 +104,23 @@ impl SimulatedChangeDocument {
             machine: key.clone(),
             machine_words: simulated_machine_words(&change.machine),
             rules: rules.iter().cloned().map(RuleValue::from).collect(),
-            points: { change.points.iter() }
+            published_to: SimulatedChange::PUBLISHED_CPUS,
+            curve: { change.points.iter() }
                 .map(SimulatedPointDocument::from)
                 .collect(),
         }
+    }
+
+    /// Returns what decides between this layout and others; `None` without points.
+    pub(crate) fn deciding_ratio(&self) -> Option<SimulatedRatioDocument> {
+        let point = self.curve.iter().max_by_key(|point| point.cpus)?;
+        Some(SimulatedRatioDocument {
+            cpus: point.cpus,
+            ratio: point.ratio,
+            low: point.low,
+            high: point.high,
+            verdict: point.verdict.clone(),
+        })
     }
 }
 
@@ -97,6 +129,7 @@ impl From<&SimulatedPoint> for SimulatedPointDocument {
         let (low, high) = point.ratio.interval().unzip();
         Self {
             cpus: point.cpus,
+            extrapolated: point.cpus > SimulatedChange::PUBLISHED_CPUS,
             ratio: point.ratio.expected,
             low,
             high,

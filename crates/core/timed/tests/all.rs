@@ -1,6 +1,0 @@
-//! Tests of the crate's public items. They are one program, because linking takes most of the time of a test program.
-
-mod common;
-mod locks;
-mod operations;
-mod simulation;
