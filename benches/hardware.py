@@ -55,7 +55,7 @@ LOCKS_ROWS = {
 }
 LOCKS_CHANGE = ("long setting;", "long setting __attribute__((aligned(64)));")
 # Rounds of each thread in a simulation, and in a start that is measured.
-LOCKS_SIMULATED, LOCKS_ROUNDS = 1000, 1_000_000
+LOCKS_SIMULATED, LOCKS_ROUNDS = 30_000, 1_000_000
 
 
 def run(words):

@@ -34,8 +34,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "crates/relayout/tests"
 LINE_BYTES = 64
-# The machine whose curves are predicted.
-MACHINE = "sapphire-rapids-2s"
+# Draws of the machine's rules in curves of recordings in simulated time.
+DRAWS = 2
 # Rounds of the programs' threads, and iterations of the measured counters.
 ROUNDS, ITERATIONS = "60000", "3000000"
 KERNEL_WORKLOAD = "mntns"
@@ -102,10 +102,14 @@ class PageFolder:
         self.write(f"{name}-report", "report", recording.profile)
         if not recording.advised:
             return
-        words = ["advise", recording.profile, recording.advised, "--machine", MACHINE]
+        meta = json.loads((recording.profile / "meta.json").read_text())
+        # A program in simulated time would have to be given again.
+        is_executable = meta.get("simulated_machine") and meta["target"] == "kernel"
+        simulate = ["--simulate", "--draws", DRAWS] if is_executable else []
+        words = ["advise", recording.profile, recording.advised, *simulate]
         advice = self.write(f"{name}-advise", *words, *recording.advise_arguments)
         member = most_stored_member(advice)
-        words = [recording.profile, recording.advised, "--align", f"{member}={LINE_BYTES}", "--machine", MACHINE]
+        words = [recording.profile, recording.advised, "--align", f"{member}={LINE_BYTES}", *simulate]
         self.write(f"{name}-what-if", "what-if", *words)
 
     def write_index(self):

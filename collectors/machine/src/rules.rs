@@ -141,7 +141,7 @@ pub static RULES: [RuleFacts; 23] = [
         "time to move a line",
         Factor,
         [1.0, 0.75, 1.33, 0.0],
-        "docs/many-cpus.md: assumed around the published times",
+        "assumed around the published times",
     ),
     facts(
         Rule::TransferJitter,
@@ -157,7 +157,7 @@ pub static RULES: [RuleFacts; 23] = [
         "cost of an upgrade",
         Factor,
         [0.75, 0.5, 1.0, 1.0],
-        "docs/many-cpus.md: assumed",
+        "assumed",
     ),
     facts(
         Rule::CleanRead,
@@ -165,7 +165,7 @@ pub static RULES: [RuleFacts; 23] = [
         "cost of a clean read",
         Factor,
         [0.5, 0.3, 0.8, 1.0],
-        "docs/many-cpus.md: assumed",
+        "assumed",
     ),
     facts(
         Rule::CleanReadOccupation,
@@ -173,7 +173,7 @@ pub static RULES: [RuleFacts; 23] = [
         "time for which a clean read keeps the line from others",
         Nanoseconds,
         [4.0, 2.0, 40.0, 0.0],
-        "docs/many-cpus.md: assumed; nobody has published it, and it decides the gain for struct file",
+        "assumed; nobody has published it, and it decides the gain for struct file",
     ),
     facts(
         Rule::HoldAfterLoss,
@@ -181,7 +181,7 @@ pub static RULES: [RuleFacts; 23] = [
         "time for which a lost line is still used",
         Factor,
         [0.4, 0.2, 0.8, 0.0],
-        "docs/many-cpus.md: assumed",
+        "assumed",
     ),
     facts(
         Rule::StoresInFlight,
@@ -197,7 +197,7 @@ pub static RULES: [RuleFacts; 23] = [
         "code that hides a wait",
         Nanoseconds,
         [50.0, 0.0, 100.0, 0.0],
-        "docs/many-cpus.md: half of a window of 224 to 512 instructions",
+        "half of a window of 224 to 512 instructions",
     ),
     facts(
         Rule::SecondLoadWaits,
@@ -281,7 +281,7 @@ pub static RULES: [RuleFacts; 23] = [
         "time until an idle CPU executes",
         Nanoseconds,
         [1500.0, 500.0, 8000.0, 0.0],
-        "docs/many-cpus.md: assumed; halt without deep sleep",
+        "assumed; halt without deep sleep",
     ),
     facts(
         Rule::InterruptLatency,

@@ -52,6 +52,7 @@ fn write_pages(place: &Place, words: &str) {
     let mut command = Command::new("python3");
     command.arg(script).args(words.split_whitespace());
     command.args(["--relayout", env!("CARGO_BIN_EXE_relayout"), "pages"]);
+    command.env("RELAYOUT_CACHE", relayout_testkit::cache_folder());
     let ended = place.ended(command.current_dir(place.path("")));
     assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
     print!("{}", ended.stdout);
@@ -85,7 +86,17 @@ fn pages_of_recordings() {
     let place = Place::new();
     place.compile("vmlinux", SOURCE, KERNEL_FLAGS);
     trace::write(&place, "p", "vmlinux", "traffic", &[traffic_words()]);
-    write_pages(&place, "--only traffic --recording traffic=p,traffic");
+    // Its layouts have curves.
+    let words =
+        "record kernel --memory 512M --cpus 2 --simulate 200us --workload stat-one -o dentry";
+    let mut recording = place.relayout(&words.split(' ').collect::<Vec<_>>());
+    recording.env("RELAYOUT_CACHE", relayout_testkit::cache_folder());
+    let recorded = place.ended(&mut recording);
+    assert_eq!(recorded.code, Some(0), "{recorded:?}");
+    write_pages(
+        &place,
+        "--only traffic,dentry --recording traffic=p,traffic --recording dentry=dentry,dentry",
+    );
 
     let with_member = SOURCE.replace("long hits;", "long hits; long misses;");
     place.compile("other", &with_member, KERNEL_FLAGS);

@@ -273,8 +273,10 @@ impl SimulatedGuest {
         }
         self.write_results(problem);
         self.plugin.close_window(problem.is_none());
-        // What is translated from now on, the host decides.
-        self.plugin.instrument.store(false, Release);
+        // CPUs are held at the begin of a block, also of code that was never executed before. What else is translated from
+        // now on, the host decides.
+        let are_held = self.is_held.load(Acquire);
+        self.plugin.instrument.store(are_held, Release);
         self.set_phase(SimulationPhase::Closed);
         self.turn.store(NOBODY, Release);
         for seat in &self.seats {

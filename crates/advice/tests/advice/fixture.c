@@ -156,22 +156,6 @@ long load_state(struct job *job)
 	return job->state;
 }
 
-/* Functions that the timed model knows by their names. */
-void wait_for_completion(struct hot *hot, long value)
-{
-	hot->first = value;
-}
-
-void mutex_lock(struct hot *hot, long value)
-{
-	hot->first = value;
-}
-
-void osq_lock(struct hot *hot, long value)
-{
-	hot->first = value;
-}
-
 long draw_number(struct hot *hot)
 {
 	return __sync_fetch_and_add(&hot->first, 1);

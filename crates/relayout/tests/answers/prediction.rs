@@ -272,7 +272,7 @@ fn what_only_simulated_time_has() {
         place.refuses(
             &format!("{words} {options}"),
             2,
-            "relayout: the recorded guest executes with one CPU, or with several numbers of them, only in simulated time (add --simulate)",
+            "relayout: the recorded guest executes with one CPU, or with several numbers of them, only in simulated time; add --simulate",
         );
     }
     place.refuses(
@@ -283,6 +283,6 @@ fn what_only_simulated_time_has() {
     place.refuses(
         &format!("{words} --machine genoa-2s"),
         2,
-        "relayout: the recorded guest executes on a machine of the table only in simulated time (add --simulate)",
+        "relayout: the recorded guest executes on a machine of the table only in simulated time; add --simulate",
     );
 }

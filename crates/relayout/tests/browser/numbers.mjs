@@ -56,7 +56,7 @@ async function curveProblems(tab, candidates) {
   const tables = await readTables(tab, "predicted gain");
   if (tables.length < curves.length) return [`${tables.length} of ${curves.length} curves have a table`];
   return curves.flatMap(({ curve }) => {
-    const ratios = curve.map((point) => point.ratio.toFixed(2)).join(" ");
+    const ratios = curve.map((point) => point.ratio?.toFixed(2) ?? "-").join(" ");
     const isShown = tables.some((rows) => rows.map((row) => row.Gain).join(" ") === ratios);
     return isShown ? [] : [`no table has the gains ${ratios}`];
   });

@@ -72,7 +72,7 @@ function typeLinks(type, id, link) {
 
 function reviewSection(type, id) {
   const heading = (words) => el("h3", { id: `${id}-review`, tabindex: -1 }, words);
-  const own = type.recommended_why + (type.compared_by === "predicted-time" ? ` Layouts are compared by the predicted time of an operation on ${type.compared_cpus} CPUs.` : "");
+  const own = type.recommended_why;
   if (!type.review) return [heading("Nothing is recommended"), el("p", {}, prose(own))];
   return [heading(type.review.title), el("ol", { class: "review" }, type.review.answers.map(({ question, answer }) =>
     el("li", {}, el("strong", {}, question, ": "), prose(answer))))];

@@ -21,13 +21,19 @@ function candidateSection(candidate, id, title, type, doc, isOpen = true) {
 
 function candidateFacts(candidate, { current }) {
   const gain = candidate.predicted_gain;
-  const curve = candidate.predicted_curve;
+  const simulated = candidate.simulated;
   const worst = candidate.worst_change;
   return facts([["transfers", `${count(current.transfers)} to ${count(candidate.transfers)}, ${changeWords(candidate)}`],
     ["to expect", worst === null || worst === undefined ? null : `${worst > 0 ? "+" : ""}${percent(worst)}, the worst of the parts that did not choose it`],
     ["upgrades", `${count(current.upgrades)} to ${count(candidate.upgrades)}`],
     ["memory", `${count(current.bytes_per_object)} to ${count(candidate.bytes_per_object)} bytes for an object${candidate.slab_class ? ` (${candidate.slab_class})` : ""}`],
-    ["throughput", gain ? `predicted ${gain.ratio.toFixed(2)} (${gain.low.toFixed(2)} to ${gain.high.toFixed(2)})` : curve ? "predicted, see the curve" : "not predicted"]]);
+    ["throughput", gain ? `predicted ${gain.ratio.toFixed(2)} (${gain.low.toFixed(2)} to ${gain.high.toFixed(2)})` : simulated ? simulatedWords(simulated) : "not predicted"]]);
+}
+
+function simulatedWords({ cpus, ratio, low, high, verdict }) {
+  if (ratio === null) return "simulated: no operation ended in the window";
+  const interval = low === null ? "" : ` (${low.toFixed(2)} to ${high.toFixed(2)})`;
+  return `simulated on ${cpus} CPUs: ${ratio.toFixed(2)} times${interval}, ${verdict}`;
 }
 
 function elsewhereTable(candidate) {
@@ -69,11 +75,16 @@ function layoutPicture(layout, evidence, moved, lineBytes) {
 function curveSection(curve) {
   const beyond = curve.curve.some((point) => point.extrapolated)
     ? ` * Beyond ${curve.published_to} CPUs it is an extrapolation.` : "";
+  const millions = (window) => (window.operations_per_second === null ? "-" : (window.operations_per_second / 1e6).toFixed(3));
+  const waited = ({ most_waited: most }) => (most ? `${most.name} ${most.percent.toFixed(1)}%` : "nothing");
   return [curveChart(curve),
-    el("p", { class: "note" }, "A ", word("predicted", "prediction"), " of the timed model with the ", word("interval"), ` of what was not measured.${beyond}`),
-    table("predicted gain", [["CPUs", (p) => `${p.cpus}${p.extrapolated ? " *" : ""}`, "number"], ["Gain", (p) => p.ratio.toFixed(2), "number"],
-      ["Interval", (p) => `${p.low.toFixed(2)} to ${p.high.toFixed(2)}`, "number"], ["Waiting today", (p) => percent(p.waiting_today, 0), "number"],
-      ["then", (p) => percent(p.waiting, 0), "number"]], curve.curve)];
+    el("p", { class: "note" }, `Operations a second with ${curve.layout} over today's; ${curve.machine_words}. A `, word("predicted", "prediction"),
+      ` with the `, word("interval"), ` of the machine's rules that nobody measured.${beyond}`),
+    table("predicted gain", [["CPUs", (p) => `${p.cpus}${p.extrapolated ? " *" : ""}`, "number"],
+      ["Gain", (p) => (p.ratio === null ? "-" : p.ratio.toFixed(2)), "number"],
+      ["Interval", (p) => (p.low === null ? "-" : `${p.low.toFixed(2)} to ${p.high.toFixed(2)}`), "number"], ["Verdict", (p) => p.verdict, null],
+      ["Million/s today", (p) => millions(p.today), "number"], ["then", (p) => millions(p.then), "number"],
+      ["CPUs stand still for", (p) => waited(p.today), null], ["then for", (p) => waited(p.then), null]], curve.curve)];
 }
 
 function patchSection(patch, id) {

@@ -18,14 +18,16 @@ function frame(title, xWords, yWords, marks) {
 
 function curveChart(curve) {
   const { width, height, left, right, top, bottom } = CHART;
-  const points = curve.curve;
+  // Without draws of the machine's rules, a ratio is its own interval; a window without operations has none.
+  const points = curve.curve.filter((point) => point.ratio !== null)
+    .map((point) => ({ ...point, low: point.low ?? point.ratio, high: point.high ?? point.ratio }));
   const x = scale(0, Math.max(points.length - 1, 1), left + 20, width - right - 20);
   const y = scale(Math.min(1, ...points.map((p) => p.low)), Math.max(1, ...points.map((p) => p.high)), height - bottom, top);
   const path = (key) => points.map((point, index) => `${x(index)},${y(point[key])}`);
   const band = [...path("low"), ...path("high").reverse()].join(" ");
   const marks = points.map((point, index) => svg("g", {},
     svg("circle", { class: point.extrapolated ? "curve" : "point", cx: x(index), cy: y(point.ratio), r: 4 },
-      svg("title", {}, `${point.cpus} CPUs: ${point.ratio.toFixed(2)} (${point.low.toFixed(2)} to ${point.high.toFixed(2)})`)),
+      svg("title", {}, `${point.cpus} CPUs: ${point.ratio.toFixed(2)} (${point.low.toFixed(2)} to ${point.high.toFixed(2)}), ${point.verdict}`)),
     svg("text", { x: x(index), y: height - bottom + 16, "text-anchor": "middle" }, point.cpus)));
   const today = svg("line", { class: "axis", x1: left, x2: width - right, y1: y(1), y2: y(1), "stroke-dasharray": "4 4" });
   const [low, high] = [Math.min(...points.map((p) => p.low)), Math.max(...points.map((p) => p.high))];

@@ -164,7 +164,7 @@ impl SimulatedGuest {
 
     /// Lets CPU `n` execute from `at` on, with `block_ps` of its block to come; without order once
     /// the window is closed.
-    fn go_on(&self, n: usize, at: Option<SimulatedTime>, block_ps: u64) {
+    pub(super) fn go_on(&self, n: usize, at: Option<SimulatedTime>, block_ps: u64) {
         match at {
             Some(at) => self.set_time(n, at, block_ps),
             None if self.is_held.load(Acquire) => self.seats[n].cell().set(0, 0),

@@ -23,7 +23,7 @@ const REGISTER_WRITE: u64 = 60_000;
 const READ_TICKS: u64 = 8_000;
 const SYNCHRONIZE: u64 = 10_000;
 
-/// The default has what docs/many-cpus.md assumes.
+/// The default is assumed: five instructions in a nanosecond, and 6 ns for an atomic one.
 impl Default for InstructionCosts {
     fn default() -> Self {
         Self {

@@ -63,6 +63,8 @@ pub extern "C" fn on_space_end(vcpu: c_uint, _data: *mut c_void) {
         && guest.register(n, FIRST_ARGUMENT) == Some(space.description)
     {
         guest.end_held();
+        // It has time left for code without a call, which would take the space down.
+        guest.go_on(n, None, 0);
     }
 }
 
