@@ -34,8 +34,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "crates/relayout/tests"
 LINE_BYTES = 64
-# Draws of the machine's rules in curves of recordings in simulated time.
-DRAWS = 2
+# Curves of recordings in simulated time: numbers of CPUs, and draws of the machine's rules.
+CURVE = ["--cpus", "2,4", "--draws", "2"]
 # Rounds of the programs' threads, and iterations of the measured counters.
 ROUNDS, ITERATIONS = "60000", "3000000"
 KERNEL_WORKLOAD = "mntns"
@@ -105,7 +105,7 @@ class PageFolder:
         meta = json.loads((recording.profile / "meta.json").read_text())
         # A program in simulated time would have to be given again.
         is_executable = meta.get("simulated_machine") and meta["target"] == "kernel"
-        simulate = ["--simulate", "--draws", DRAWS] if is_executable else []
+        simulate = ["--simulate", *CURVE] if is_executable else []
         words = ["advise", recording.profile, recording.advised, *simulate]
         advice = self.write(f"{name}-advise", *words, *recording.advise_arguments)
         member = most_stored_member(advice)

@@ -77,7 +77,7 @@ function curveSection(curve) {
     ? ` * Beyond ${curve.published_to} CPUs it is an extrapolation.` : "";
   const millions = (window) => (window.operations_per_second === null ? "-" : (window.operations_per_second / 1e6).toFixed(3));
   const waited = ({ most_waited: most }) => (most ? `${most.name} ${most.percent.toFixed(1)}%` : "nothing");
-  return [curveChart(curve),
+  return [curve.curve.length > 1 ? curveChart(curve) : null,
     el("p", { class: "note" }, `Operations a second with ${curve.layout} over today's; ${curve.machine_words}. A `, word("predicted", "prediction"),
       ` with the `, word("interval"), ` of the machine's rules that nobody measured.${beyond}`),
     table("predicted gain", [["CPUs", (p) => `${p.cpus}${p.extrapolated ? " *" : ""}`, "number"],
