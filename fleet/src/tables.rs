@@ -11,8 +11,9 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 pub use columns::{HOST_ORDER, TABLE_VIEWS, TableView};
 
-/// Version of the tables and of the files that list them. Format 2 added `access_order`.
-pub const FORMAT_VERSION: u32 = 2;
+/// Version of the tables and of the files that list them. Format 2 added `access_order`, format 3
+/// `operations_per_second`.
+pub const FORMAT_VERSION: u32 = 3;
 
 /// A table of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +39,8 @@ pub struct TableColumn {
     pub is_nullable: bool,
     /// Meaning and unit.
     pub meaning: &'static str,
-    /// Value of the rows in files of an older format, which lack the column; `None` if all files have it.
+    /// Value of the rows in files of an older format, which lack the column; `None` if all files have it, or a row may have no
+    /// value.
     pub older_value: Option<&'static str>,
 }
 

@@ -81,6 +81,7 @@ impl ProfileRows {
             CellValue::count(extent.seed),
             CellValue::count(extent.accesses),
             CellValue::count(extent.wall_ns),
+            { recording.operations_per_second }.map_or(CellValue::Missing, CellValue::Number),
             CellValue::text(&named.traffic.meta.tool_version),
             CellValue::Text(profile.display().to_string()),
         ];

@@ -101,13 +101,19 @@ const ORIGIN: [TableColumn; 13] = [
     ),
 ];
 
-const RECORDING: [TableColumn; 5] = [
+const RECORDING: [TableColumn; 6] = [
     column("seed", Integer, "Seed of the recording."),
     column("accesses", Integer, "Recorded accesses."),
     column(
         "wall_ns",
         Integer,
         "Recorded wall time in nanoseconds; of a simulated machine, its time.",
+    ),
+    optional(
+        "operations_per_second",
+        Number,
+        "Operations a second on the simulated machine of `access_order`. Empty for recordings in the order of the host, for \
+         those without operations, and in files of formats 1 and 2, which lack the column.",
     ),
     column("tool_version", Text, "Version of relayout that recorded."),
     column("profile", Text, "Path of the profile when it was added."),

@@ -39,6 +39,7 @@ fn traffic(release: &str, seeds: &[u64]) -> NamedTraffic {
             wall_ns: 5,
         },
         operations: 10.0,
+        operations_per_second: None,
         traffic: recorded(),
     });
     let source = |function: &str| SiteSource {

@@ -21,6 +21,9 @@ fn simulated_traffic(release: &str, seeds: &[u64]) -> NamedTraffic {
         placement: "pack".to_owned(),
         ..SimulatedMachineName::default()
     });
+    for recording in &mut named.traffic.recordings {
+        recording.operations_per_second = Some(2e9);
+    }
     named
 }
 
@@ -128,7 +131,7 @@ async fn an_order_is_chosen_and_named() {
     }
 }
 
-/// Makes the data set one of format 1, which has no column for the order.
+/// Makes the data set one of format 1, which has no columns for the order and for rates.
 async fn make_older(test: &TestSet) {
     let set = test.set().await;
     let folder = test.folder.path().join(FOLDER);
@@ -144,8 +147,11 @@ async fn make_older(test: &TestSet) {
                 .collect::<Result<Vec<_>, _>>();
             let [mut batch] = <[_; 1]>::try_from(batches.expect("rows"))
                 .unwrap_or_else(|batches| panic!("{}: {} batches", path.display(), batches.len()));
-            let column = batch.schema().index_of("access_order");
-            batch.remove_column(column.expect("the table has it"));
+            for name in ["access_order", "operations_per_second"] {
+                if let Ok(column) = batch.schema().index_of(name) {
+                    batch.remove_column(column);
+                }
+            }
             let bytes = parquet_bytes(&batch).expect("Parquet");
             file.bytes = bytes.len() as u64;
             fs::write(path, bytes).expect("written");
@@ -181,7 +187,7 @@ async fn recordings_of_an_older_data_set_have_the_order_of_the_host() {
     assert_eq!(test.add(&traffic("6.1", &[2])).await, 0);
     assert_eq!(test.add(&simulated_traffic("6.1", &[2])).await, 1);
     let mark = fs::read_to_string(test.folder.path().join(FOLDER).join("fleet.json"));
-    assert!(mark.expect("a mark").contains("\"format\":2"));
+    assert!(mark.expect("a mark").contains("\"format\":3"));
     for answer in ask(&test, &all()).await {
         assert_refused(&answer.expect_err("an error").full_text());
     }
@@ -225,4 +231,17 @@ async fn the_command_takes_and_prints_an_order() {
         let (_, out, _) = run(&["--order", "host", "--format", format]);
         assert!(!out.contains("Order of accesses"), "{out}");
     }
+}
+
+#[tokio::test]
+async fn recordings_in_simulated_time_have_rates() {
+    let test = TestSet::new();
+    test.add(&traffic("6.1", &[1])).await;
+    test.add(&simulated_traffic("6.1", &[1])).await;
+    let query = "SELECT access_order || ' ' || COALESCE(CAST(operations_per_second AS BIGINT), 0) AS rate FROM recordings \
+                 ORDER BY rate";
+    assert_eq!(
+        texts(&test, query).await,
+        ["host 0", "sapphire-rapids-2s (pack) 2000000000"]
+    );
 }
