@@ -103,7 +103,13 @@ ROWS = {
         "G5", "fcopy", "cascade-lake-6248-2s", 80, "pack", ("osq_node:optimistic_spin_node.cpu=own-line",), 1.19, is_locked=True,
         simulate="20ms",
     ),
+    # All stores to the member are checked; the published change checks one of them.
     "osq node": Row(
+        "G5", "fcopy", "cascade-lake-6248-2s", 80, "pack",
+        ("osq_node:optimistic_spin_node.cpu=own-line", "osq_node:optimistic_spin_node.cpu=checked"), 1.19, is_locked=True,
+        simulate="20ms",
+    ),
+    "osq node, built": Row(
         "G5", "fcopy", "cascade-lake-6248-2s", 80, "pack", (), 1.19, patch="cases/kernel/optimistic_spin_node.patch", is_locked=True,
         simulate="20ms",
     ),

@@ -231,6 +231,18 @@ impl ByteMap {
         })
     }
 
+    /// Returns true if stores to the byte at an address are left out where they change nothing.
+    pub fn is_checked(&self, address: u64) -> bool {
+        if address.wrapping_sub(self.first) >= self.span {
+            return false;
+        }
+        self.find_area(address).is_some_and(|area| {
+            let offset = (address - area.objects.first) % area.objects.stride;
+            let layout = &self.layouts[area.layout as usize];
+            offset < layout.bytes().into() && layout.is_checked(offset as u32)
+        })
+    }
+
     /// Returns true if objects reach into the page of an address.
     #[inline]
     pub fn has_page(&self, address: u64) -> bool {

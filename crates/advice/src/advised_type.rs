@@ -9,7 +9,7 @@ use super::layout_pool::LayoutPool;
 use super::recommended::{PoolLayout, RecommendationLimits};
 use super::scenarios::ScenarioScores;
 use super::searched::SearchedType;
-use super::simulated_layouts::LayoutSimulated;
+use super::simulated_layouts::{LayoutSimulated, ProposedLayout};
 
 /// A type with scores, guards, scenarios and gains.
 pub struct AdvisedType<'a> {
@@ -23,8 +23,8 @@ pub struct AdvisedType<'a> {
     pub scenarios: ScenarioScores,
     /// Reasons for which no gain may hold; see [`AdvisedType::doubts_about`] for all of a layout.
     pub doubts: Vec<AdviceDoubt>,
-    /// Windows in simulated time of layouts without guards; none where they were not asked for.
-    pub simulated: Vec<(PoolLayout, LayoutSimulated)>,
+    /// Windows in simulated time of layouts; none where they were not asked for.
+    pub simulated: Vec<(ProposedLayout, LayoutSimulated)>,
     /// Limits of the recommendation.
     pub limits: RecommendationLimits,
 }

@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use relayout_contend::{AddressNamer as _, TraceAccess};
+use relayout_layout::abi::{StructLayout, StructShape};
 use relayout_profile::{AccessKind, SiteId};
 use relayout_search::order::MemberOrder;
 use relayout_search::{
@@ -103,6 +105,21 @@ impl GuardAdvice {
             .iter()
             .map(GuardableStore::guard_words)
             .collect()
+    }
+
+    /// Returns the bytes of the guarded members in the recorded layout `current` of `shape`. All stores to them are guarded when
+    /// they are executed.
+    pub fn checked_bytes(&self, shape: &StructShape, current: &StructLayout) -> Vec<Range<u32>> {
+        let mut bytes: Vec<Range<u32>> = { self.statements.iter() }
+            .filter_map(|statement| {
+                let start = current.places.get(statement.atom)?.offset;
+                let end = start.checked_add(shape.atoms.get(statement.atom)?.size)?;
+                Some(u32::try_from(start).ok()?..u32::try_from(end).ok()?)
+            })
+            .collect();
+        bytes.sort_unstable_by_key(|bytes| bytes.start);
+        bytes.dedup();
+        bytes
     }
 
     /// Returns a function that is true for guarded stores.

@@ -102,8 +102,8 @@ pub use scenarios::{OtherScenario, ScenarioKind, ScenarioScores, add_workload_sc
 pub use search_request::SearchRequest;
 pub use searched::{SearchedType, score_layouts};
 pub use simulated_layouts::{
-    LayoutSimulated, LayoutSimulator, MostWaited, SimulatedChange, SimulatedPoint, SimulatedType,
-    SimulatedWindow, simulate_best,
+    CheckedLayout, LayoutSimulated, LayoutSimulator, MostWaited, ProposedLayout, SimulatedChange,
+    SimulatedPoint, SimulatedType, SimulatedWindow, simulate_best,
 };
 pub use stages::{gather_types, predict_changes, search_types};
 pub use subject::{AdvisedSubject, LocalDeclaration};

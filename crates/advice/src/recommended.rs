@@ -1,6 +1,8 @@
 //! The layout of a type that becomes the patch: the recommended one, or the one that was chosen.
 
-use relayout_search::{EditSize, RankedLayout, Recommendation, RecommendationRules, recommend};
+use relayout_search::{
+    ComparedBy, EditSize, RankedLayout, Recommendation, RecommendationRules, recommend,
+};
 
 use super::advised_type::AdvisedType;
 use super::layout_pool::LayoutPool;
@@ -74,11 +76,19 @@ impl AdvisedType<'_> {
     /// store is an edit as a moved member is.
     pub fn guarded_recommendations(&self) -> Option<(LayoutPool<'_>, Vec<Recommendation>)> {
         let (unguarded, guarded) = (self.unguarded_pool()?, self.better_guarded_pool()?);
-        if unguarded.advice.is_simulated() {
-            // Guards are not executed, so that nothing of them can be held against the others.
+        let limits = self.limits;
+        let decides = |pool: LayoutPool<'_>| pool.advice.compared_by != ComparedBy::Transfers;
+        let is_executed = |pool: LayoutPool<'_>| pool.advice.is_simulated();
+        if decides(guarded) && !decides(unguarded) {
+            let found = guarded.recommendations(limits);
+            return Some((guarded, found)).filter(|(_, found)| !found.is_empty());
+        }
+        if decides(unguarded) && !decides(guarded)
+            || is_executed(unguarded) && !is_executed(guarded)
+        {
+            // What was not executed, or is not faster by all draws, is not held against what is.
             return None;
         }
-        let limits = self.limits;
         let cost = |pool: LayoutPool<'_>, index: usize| pool.advice.candidates[index].ranked_cost();
         let mut found = guarded.recommendations(limits);
         let Some(plain) = unguarded.recommendations(limits).into_iter().next() else {
@@ -87,8 +97,13 @@ impl AdvisedType<'_> {
             return Some((guarded, found));
         };
         let today = unguarded.advice.current.cost;
-        let saved =
-            |pool: LayoutPool<'_>, index: usize| today.saturating_sub(cost(pool, index)) as f64;
+        let saved = |pool: LayoutPool<'_>, index: usize| {
+            if decides(pool) {
+                pool.advice.saved_by(&pool.advice.candidates[index])
+            } else {
+                today.saturating_sub(cost(pool, index)) as f64
+            }
+        };
         let most = |found: &Recommendation, pool: LayoutPool<'_>| saved(pool, found.most.0);
         let most_guarded = found.first().map_or(0.0, |found| most(found, guarded));
         let most_saved = most(&plain, unguarded).max(most_guarded);

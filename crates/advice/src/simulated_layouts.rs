@@ -2,25 +2,28 @@
 //!
 //! Advice does not know how a guest executes: see [`LayoutSimulator`].
 
+use std::ops::Range;
 use std::time::Duration;
 
 use relayout_layout::abi::StructLayout;
 use relayout_messages::UserError;
 use relayout_profile::rates::SimulatedRates;
 use relayout_profile::{CpuTimes, SimulatedMachineName};
-use relayout_search::{LayoutAdvice, SimulatedRatio};
+use relayout_search::SimulatedRatio;
 use relayout_statistics::{DrawnRatio, RatioVerdict};
 use serde::{Deserialize, Serialize};
 
 use crate::ResolvedProfile;
 use crate::advised_type::AdvisedType;
 use crate::gathered::GatheredType;
+use crate::layout_pool::LayoutPool;
 use crate::mapped_objects::TypeMapping;
-use crate::recommended::PoolLayout;
+use crate::recommended::{PoolLayout, RecommendationLimits};
 use crate::waiting::{NamedWaiting, WaitedLine};
 
-/// Candidates of a type that are executed at most.
+/// Candidates of a type that are executed at most, without guards and with guards.
 const CANDIDATES_MAX: usize = 3;
+const GUARDED_MAX: usize = 2;
 
 /// A window in simulated time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,6 +171,15 @@ pub struct SimulatedType<'t, 'p> {
     pub current: &'t StructLayout,
 }
 
+/// Layout, with bytes that code compares before it stores to them: `if (x != v) x = v;`.
+#[derive(Clone, Copy)]
+pub struct CheckedLayout<'l> {
+    /// Layout.
+    pub layout: &'l StructLayout,
+    /// Bytes of today's layout whose stores are left out where they change nothing.
+    pub checked: &'l [Range<u32>],
+}
+
 /// Executes the recorded workload with other layouts of a type.
 pub trait LayoutSimulator {
     /// Returns without an error if a layout can be executed.
@@ -177,7 +189,7 @@ pub trait LayoutSimulator {
     fn verify_layout(
         &self,
         subject: SimulatedType<'_, '_>,
-        layout: &StructLayout,
+        layout: CheckedLayout<'_>,
     ) -> Result<(), UserError>;
 
     /// Executes today's layout and each of the others. Returns what each brings, in order.
@@ -187,11 +199,21 @@ pub trait LayoutSimulator {
     fn simulate_layouts(
         &self,
         subject: SimulatedType<'_, '_>,
-        layouts: &[&StructLayout],
+        layouts: &[CheckedLayout<'_>],
     ) -> Result<Vec<LayoutSimulated>, UserError>;
 }
 
-/// Executes the best candidates of each type and the layouts of the user, and lets that decide which candidate is recommended.
+/// Layout that was to be executed, of those with guards or of those without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProposedLayout {
+    /// Layout of its pool.
+    pub layout: PoolLayout,
+    /// True for one with guards.
+    pub is_guarded: bool,
+}
+
+/// Executes the best candidates of each type, with guards and without, and the layouts of the user, and lets that decide which
+/// candidate is recommended.
 ///
 /// # Errors
 /// Those of the simulator.
@@ -210,27 +232,37 @@ pub fn simulate_best(
             mapping: &TypeMapping::find(resolved, gathered),
             current: &advice.current.layout,
         };
-        let mut executed = Vec::new();
-        let mut refused = Vec::new();
-        for layout in layouts_by_rank(advised, advice) {
-            let pool = advised.unguarded_pool();
-            let Some(ranked) = pool.and_then(|pool| layout.ranked(pool)) else {
-                continue;
-            };
-            match simulator.verify_layout(subject, &ranked.layout) {
-                Ok(()) => executed.push((layout, &ranked.layout)),
-                Err(error) => refused.push((layout, Err(error))),
-            }
-            if executed.len() == CANDIDATES_MAX + advice.user_layouts.len() {
-                break;
+        let guards = advised.guards.as_ref();
+        let checked = guards.map_or(Vec::new(), |guards| {
+            guards.checked_bytes(&gathered.shape, subject.current)
+        });
+        let pools = [
+            (advised.unguarded_pool(), &[][..], CANDIDATES_MAX),
+            (advised.better_guarded_pool(), &checked, GUARDED_MAX),
+        ];
+        let (mut executed, mut refused) = (Vec::new(), Vec::new());
+        for (pool, checked, most) in pools {
+            let Some(pool) = pool else { continue };
+            let mut left = most + pool.user_layouts.len();
+            for (proposed, layout) in layouts_by_rank(pool, advised.limits) {
+                let layout = CheckedLayout { layout, checked };
+                match simulator.verify_layout(subject, layout) {
+                    Ok(()) if left == 0 => break,
+                    Ok(()) => {
+                        executed.push((proposed, layout));
+                        left -= 1;
+                    }
+                    Err(error) => refused.push((proposed, Err(error))),
+                }
             }
         }
-        let layouts: Vec<&StructLayout> = executed.iter().map(|(_, layout)| *layout).collect();
-        let outcomes = match layouts.is_empty() {
-            true => Vec::new(),
-            false => simulator.simulate_layouts(subject, &layouts)?,
+        let layouts: Vec<CheckedLayout<'_>> = executed.iter().map(|(_, layout)| *layout).collect();
+        let outcomes = if layouts.is_empty() {
+            Vec::new()
+        } else {
+            simulator.simulate_layouts(subject, &layouts)?
         };
-        let executed = executed.into_iter().map(|(layout, _)| layout);
+        let executed = executed.into_iter().map(|(proposed, _)| proposed);
         advised.simulated = executed.zip(outcomes).chain(refused).collect();
         advised.decide_by_simulation();
     }
@@ -238,13 +270,14 @@ pub fn simulate_best(
 }
 
 /// Returns the layouts of the user and the candidates: those that transfers recommend first, then the others worth showing.
-fn layouts_by_rank(advised: &AdvisedType<'_>, advice: &LayoutAdvice) -> Vec<PoolLayout> {
-    let recommended = { advised.unguarded_pool() }
-        .map(|pool| pool.recommendations(advised.limits))
-        .unwrap_or_default();
+fn layouts_by_rank<'p>(
+    pool: LayoutPool<'p>,
+    limits: RecommendationLimits,
+) -> impl Iterator<Item = (ProposedLayout, &'p StructLayout)> {
+    let recommended = pool.recommendations(limits);
     let mut candidates: Vec<usize> = { recommended.first().into_iter() }
         .flat_map(|first| [first.index, first.most.0])
-        .chain(advice.shown_candidates(advised.limits.top))
+        .chain(pool.advice.shown_candidates(limits.top))
         .collect();
     let mut seen = Vec::new();
     candidates.retain(|index| {
@@ -252,37 +285,60 @@ fn layouts_by_rank(advised: &AdvisedType<'_>, advice: &LayoutAdvice) -> Vec<Pool
         seen.push(*index);
         is_new
     });
-    let given = (0..advice.user_layouts.len()).map(PoolLayout::Given);
-    given
-        .chain(candidates.into_iter().map(PoolLayout::Candidate))
-        .collect()
+    let given = (0..pool.user_layouts.len()).map(PoolLayout::Given);
+    let layouts = given.chain(candidates.into_iter().map(PoolLayout::Candidate));
+    layouts.filter_map(move |layout| {
+        let proposed = ProposedLayout {
+            layout,
+            is_guarded: !pool.statements.is_empty(),
+        };
+        Some((proposed, &layout.ranked(pool)?.layout))
+    })
 }
 
 impl AdvisedType<'_> {
-    /// Returns the change that a layout without guards makes; `None` if it was not to be executed.
-    pub fn simulated_layout(&self, layout: PoolLayout) -> Option<&LayoutSimulated> {
+    /// Returns the change that a layout makes; `None` if it was not to be executed.
+    pub fn simulated_layout(&self, proposed: ProposedLayout) -> Option<&LayoutSimulated> {
         let mut simulated = self.simulated.iter();
-        let (_, outcome) = simulated.find(|(executed, _)| *executed == layout)?;
+        let (_, outcome) = simulated.find(|(executed, _)| *executed == proposed)?;
         Some(outcome)
     }
 
     fn decide_by_simulation(&mut self) {
-        let ratio = |layout: PoolLayout| {
-            let change = self.simulated_layout(layout)?.as_ref().ok()?;
-            change.deciding_ratio()
-        };
-        let candidates: Vec<(usize, SimulatedRatio)> = { self.simulated.iter() }
-            .filter_map(|&(layout, _)| match layout {
-                PoolLayout::Candidate(index) => Some((index, ratio(layout)?)),
-                PoolLayout::Given(_) => None,
-            })
-            .collect();
+        let [candidates, guarded] =
+            [false, true].map(|is_guarded| self.simulated_ratios(is_guarded));
         let given = self.searched.user_layouts.len();
         let user_layouts: Vec<Option<SimulatedRatio>> = { 0..given }
-            .map(|index| ratio(PoolLayout::Given(index)))
+            .map(|index| {
+                self.simulated_ratio(ProposedLayout {
+                    layout: PoolLayout::Given(index),
+                    is_guarded: false,
+                })
+            })
             .collect();
         if let Ok(advice) = &mut self.searched.outcome {
             advice.set_simulated(candidates, user_layouts);
         }
+        if let Some(guards) = self.guards.as_mut().filter(|_| !guarded.is_empty()) {
+            guards.guarded.advice.set_simulated(guarded, Vec::new());
+        }
+    }
+
+    fn simulated_ratio(&self, proposed: ProposedLayout) -> Option<SimulatedRatio> {
+        let change = self.simulated_layout(proposed)?.as_ref().ok()?;
+        change.deciding_ratio()
+    }
+
+    /// Returns the ratios of the candidates with guards, or of those without.
+    fn simulated_ratios(&self, has_guards: bool) -> Vec<(usize, SimulatedRatio)> {
+        let simulated = self.simulated.iter().map(|(proposed, _)| *proposed);
+        simulated
+            .filter_map(|proposed| match proposed.layout {
+                PoolLayout::Candidate(index) if proposed.is_guarded == has_guards => {
+                    Some((index, self.simulated_ratio(proposed)?))
+                }
+                PoolLayout::Candidate(_) | PoolLayout::Given(_) => None,
+            })
+            .collect()
     }
 }

@@ -16,10 +16,9 @@ mod windows;
 use std::time::{Duration, Instant};
 
 use relayout_advice::{
-    LayoutSimulated, LayoutSimulator, MappedObjects, SearchedType, SimulatedChange, SimulatedPoint,
-    SimulatedType, SimulatedWindow, TypeMapping,
+    CheckedLayout, LayoutSimulated, LayoutSimulator, MappedObjects, SearchedType, SimulatedChange,
+    SimulatedPoint, SimulatedType, SimulatedWindow, TypeMapping,
 };
-use relayout_layout::abi::StructLayout;
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_record::RequestedMove;
 use relayout_statistics::{DrawnRatio, RatePair};
@@ -102,7 +101,12 @@ impl<'k> GuestSimulation<'_, 'k> {
             return Ok(Vec::new());
         };
         let given = advice.user_layouts.iter();
-        let layouts: Vec<&StructLayout> = given.map(|given| &given.layout).collect();
+        let layouts: Vec<CheckedLayout<'_>> = given
+            .map(|given| CheckedLayout {
+                layout: &given.layout,
+                checked: &[],
+            })
+            .collect();
         let subject = SimulatedType {
             gathered: &searched.gathered,
             mapping,
@@ -167,7 +171,7 @@ impl<'k> GuestSimulation<'_, 'k> {
         &self,
         subject: SimulatedType<'_, '_>,
         cpus: u16,
-        layout: &StructLayout,
+        layout: CheckedLayout<'_>,
     ) -> Result<Vec<RequestedMove>, UserError> {
         let is_recorded = self.guest.is_recorded(cpus);
         let (objects, _) = objects_of_guest(subject.mapping, is_recorded);
@@ -263,7 +267,7 @@ impl LayoutSimulator for GuestSimulation<'_, '_> {
     fn verify_layout(
         &self,
         subject: SimulatedType<'_, '_>,
-        layout: &StructLayout,
+        layout: CheckedLayout<'_>,
     ) -> Result<(), UserError> {
         for cpus in self.guest.cpu_counts(self.request) {
             self.requested_moves(subject, cpus, layout)?;
@@ -274,13 +278,13 @@ impl LayoutSimulator for GuestSimulation<'_, '_> {
     fn simulate_layouts(
         &self,
         subject: SimulatedType<'_, '_>,
-        layouts: &[&StructLayout],
+        layouts: &[CheckedLayout<'_>],
     ) -> Result<Vec<LayoutSimulated>, UserError> {
         let mut changes = self.empty_changes(layouts.len())?;
         for cpus in self.guest.cpu_counts(self.request) {
             let mut moves = Vec::new();
             for (place, (layout, change)) in layouts.iter().zip(&mut changes).enumerate() {
-                match self.requested_moves(subject, cpus, layout) {
+                match self.requested_moves(subject, cpus, *layout) {
                     Ok(moved) => moves.push((place, moved)),
                     Err(refused) => *change = Err(refused),
                 }

@@ -25,6 +25,8 @@ pub struct MovedLayout {
     positions: Vec<u32>,
     /// Bytes whose lines cost nothing.
     free: Vec<Range<u32>>,
+    /// Bytes that are stored to only if that changes them.
+    checked: Vec<Range<u32>>,
     /// Place of the objects' own bytes, if that is no whole number of lines for each.
     own_row: Option<OwnRow>,
 }
@@ -50,6 +52,7 @@ impl MovedLayout {
         Ok(Self {
             positions: (0..bytes).collect(),
             free: Vec::new(),
+            checked: Vec::new(),
             own_row: None,
         })
     }
@@ -140,6 +143,26 @@ impl MovedLayout {
     #[inline]
     pub fn is_free(&self, offset: u32) -> bool {
         self.free.iter().any(|bytes| bytes.contains(&offset))
+    }
+
+    /// Takes bytes for being loaded and compared before each store, which is left out if it changes nothing.
+    ///
+    /// # Errors
+    /// A byte is outside of the object.
+    pub fn check_bytes(&mut self, bytes: Range<u32>) -> Result<(), ByteMapError> {
+        self.require_inside(&bytes)?;
+        self.checked.push(bytes);
+        Ok(())
+    }
+
+    /// Returns true if stores to the byte at an offset in the object are left out where they change nothing.
+    pub fn is_checked(&self, offset: u32) -> bool {
+        self.checked.iter().any(|bytes| bytes.contains(&offset))
+    }
+
+    /// Returns the bytes that are compared before stores.
+    pub(super) fn checked_runs(&self) -> &[Range<u32>] {
+        &self.checked
     }
 
     /// Returns the bytes whose lines cost nothing.

@@ -5,12 +5,13 @@
 //! move 88 8 128
 //! move 128 8 88
 //! free 0 8
+//! check 16 4
 //! objects 0xffff888003000000 192 21
 //! ```
 //!
 //! `layout` has the bytes of an object, `own` the distance of the own bytes of objects that follow each other and
-//! the alignment of the first, `move` an offset, a number of bytes and the position of the first, `free` an offset
-//! and a number of bytes, `objects` the address of the first one, their distance and number.
+//! the alignment of the first, `move` an offset, a number of bytes and the position of the first, `free` and `check`
+//! an offset and a number of bytes, `objects` the address of the first one, their distance and number.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -27,6 +28,7 @@ struct MovedLayoutText {
     own_row: Option<OwnRow>,
     moves: Vec<(Range<u32>, u32)>,
     free: Vec<Range<u32>>,
+    checked: Vec<Range<u32>>,
     objects: Vec<MovedObjects>,
 }
 
@@ -48,6 +50,7 @@ impl ByteMap {
                     own_row: None,
                     moves: Vec::new(),
                     free: Vec::new(),
+                    checked: Vec::new(),
                     objects: Vec::new(),
                 }),
                 ("own", &[stride, align]) => {
@@ -63,9 +66,12 @@ impl ByteMap {
                     layouts.last_mut()?.moves.push((moved, to));
                 }
                 ("free", &[from, bytes]) => {
-                    let (from, bytes) = (u32::try_from(from).ok()?, u32::try_from(bytes).ok()?);
-                    let free = from..from.checked_add(bytes)?;
+                    let free = parse_run(from, bytes)?;
                     layouts.last_mut()?.free.push(free);
+                }
+                ("check", &[from, bytes]) => {
+                    let checked = parse_run(from, bytes)?;
+                    layouts.last_mut()?.checked.push(checked);
                 }
                 ("objects", &[first, stride, count]) => {
                     layouts.last_mut()?.objects.push(MovedObjects {
@@ -82,6 +88,9 @@ impl ByteMap {
             for bytes in layout.free {
                 moved.free_bytes(bytes)?;
             }
+            for bytes in layout.checked {
+                moved.check_bytes(bytes)?;
+            }
             if let Some(row) = layout.own_row {
                 moved.set_own_row(row)?;
             }
@@ -89,6 +98,11 @@ impl ByteMap {
         });
         Self::new(layouts.collect::<Result<_, super::ByteMapError>>().ok()?).ok()
     }
+}
+
+fn parse_run(from: u64, bytes: u64) -> Option<Range<u32>> {
+    let from = u32::try_from(from).ok()?;
+    Some(from..from.checked_add(u32::try_from(bytes).ok()?)?)
 }
 
 fn parse_number(text: &str) -> Option<u64> {
@@ -112,6 +126,9 @@ impl fmt::Display for ByteMap {
             for bytes in layout.free_runs() {
                 writeln!(f, "free {} {}", bytes.start, bytes.end - bytes.start)?;
             }
+            for bytes in layout.checked_runs() {
+                writeln!(f, "check {} {}", bytes.start, bytes.end - bytes.start)?;
+            }
             for area in self.areas.iter().filter(|area| area.layout == index) {
                 let MovedObjects {
                     first,
@@ -131,7 +148,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_damaged() {
-        let good = "layout 16\nmove 0 8 8\nmove 8 8 0\nfree 0 4\nobjects 0x10000 16 3\n";
+        let good = "layout 16\nmove 0 8 8\nmove 8 8 0\nfree 0 4\ncheck 8 4\nobjects 0x10000 16 3\n";
         assert!(ByteMap::parse(good).is_some());
         assert_eq!(ByteMap::parse(""), Some(ByteMap::default()));
         for bad in [

@@ -171,9 +171,8 @@ fn a_second_guard_that_leaves_some_transfers_is_searched_for_too() {
     assert_eq!(guards([turn.repeat(100), counted].concat()).len(), 2);
 }
 
-#[test]
-fn guards_that_save_more_than_the_best_layout_are_preferred() {
-    // A third context adds to the member beside the flag, now and then.
+/// A flag that is stored to without a change and loaded. A third context adds to the member beside it, now and then.
+pub fn flag_beside_counter() -> Vec<Step> {
     let hot = address_of("hot");
     let flag = shared_flag("store_second", 100);
     let turns = flag.chunks(2).enumerate();
@@ -181,7 +180,12 @@ fn guards_that_save_more_than_the_best_layout_are_preferred() {
         let third = (round % 3 == 0).then(|| add(2, hot));
         turn.iter().copied().chain(third).collect::<Vec<_>>()
     });
-    let recording = Recording::of_kernel(steps.collect());
+    steps.collect()
+}
+
+#[test]
+fn guards_that_save_more_than_the_best_layout_are_preferred() {
+    let recording = Recording::of_kernel(flag_beside_counter());
     let advised = recording.advise("hot");
     assert!(advised.recommended(None).is_some());
     let (pool, found) = advised.most_recommended().expect("a layout");

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use relayout_advice::{
-    LayoutSimulated, LayoutSimulator, PoolLayout, ProbedMachine, RecommendationLimits,
-    SearchRequest, SimulatedChange, SimulatedPoint, SimulatedType, SimulatedWindow,
-    add_workload_scores, simulate_best,
+    CheckedLayout, LayoutSimulated, LayoutSimulator, PoolLayout, ProbedMachine,
+    RecommendationLimits, SearchRequest, SimulatedChange, SimulatedPoint, SimulatedType,
+    SimulatedWindow, add_workload_scores, simulate_best,
 };
-use relayout_layout::abi::StructLayout;
 use relayout_messages::UserError;
 use relayout_profile::{CpuTimes, SimulatedMachineName};
 use relayout_search::AdviceVerdict;
@@ -15,6 +14,7 @@ use relayout_statistics::DrawnRatio;
 use relayout_testprofile::Step;
 
 use crate::advice::fixture::address_of;
+use crate::advice::guards::flag_beside_counter;
 use crate::advice::recording::{Recording, add, hot_turns, made_profile};
 
 /// Each context uses both members in its turn.
@@ -184,6 +184,35 @@ fn without_another_workload_all_layouts_are_harmless() {
     assert_eq!(candidate, pool.advice.candidates.last());
 }
 
+/// Windows on 20 CPUs with a ratio, and draws on both sides of 1 where it is not certain.
+fn simulated_change(ratio: f64, is_certain: bool) -> SimulatedChange {
+    let window = |rate| SimulatedWindow {
+        length: Duration::from_millis(1),
+        operations_per_second: Some(rate),
+        times: CpuTimes::default(),
+        order_breaks: 0,
+        most_waited: None,
+    };
+    let drawn = if is_certain {
+        vec![ratio]
+    } else {
+        vec![0.8, 1.25]
+    };
+    SimulatedChange {
+        machine: SimulatedMachineName::default(),
+        points: vec![SimulatedPoint {
+            cpus: 20,
+            today: window(1.0),
+            then: window(ratio),
+            ratio: DrawnRatio {
+                expected: Some(ratio),
+                drawn,
+            },
+            unmapped_share: 0.0,
+        }],
+    }
+}
+
 /// Simulator whose layouts have given ratios, with draws on both sides of each where it is not certain.
 struct GivenRates {
     /// Ratio of each layout, and whether all draws agree.
@@ -196,7 +225,7 @@ impl LayoutSimulator for GivenRates {
     fn verify_layout(
         &self,
         _: SimulatedType<'_, '_>,
-        layout: &StructLayout,
+        CheckedLayout { layout, .. }: CheckedLayout<'_>,
     ) -> Result<(), UserError> {
         match layout.size > self.bytes_max {
             true => Err(UserError::input("it has more bytes")),
@@ -207,36 +236,11 @@ impl LayoutSimulator for GivenRates {
     fn simulate_layouts(
         &self,
         _: SimulatedType<'_, '_>,
-        layouts: &[&StructLayout],
+        layouts: &[CheckedLayout<'_>],
     ) -> Result<Vec<LayoutSimulated>, UserError> {
-        let outcome = |index: usize| {
-            let Some(&(ratio, is_certain)) = self.ratios.get(index) else {
-                return Err(UserError::input("it is not executed"));
-            };
-            let window = |rate| SimulatedWindow {
-                length: Duration::from_millis(1),
-                operations_per_second: Some(rate),
-                times: CpuTimes::default(),
-                order_breaks: 0,
-                most_waited: None,
-            };
-            let drawn = match is_certain {
-                true => vec![ratio],
-                false => vec![0.8, 1.25],
-            };
-            Ok(SimulatedChange {
-                machine: SimulatedMachineName::default(),
-                points: vec![SimulatedPoint {
-                    cpus: 20,
-                    today: window(1.0),
-                    then: window(ratio),
-                    ratio: DrawnRatio {
-                        expected: Some(ratio),
-                        drawn,
-                    },
-                    unmapped_share: 0.0,
-                }],
-            })
+        let outcome = |index: usize| match self.ratios.get(index) {
+            Some(&(ratio, is_certain)) => Ok(simulated_change(ratio, is_certain)),
+            None => Err(UserError::input("it is not executed")),
         };
         Ok((0..layouts.len()).map(outcome).collect())
     }
@@ -257,7 +261,7 @@ fn check_simulated(ratios: &[(f64, bool)], verdict: AdviceVerdict, expect: Optio
     let recommended = advised.recommended(None);
     let place = |index| {
         let mut executed = advised.simulated.iter();
-        executed.position(|(layout, _)| *layout == PoolLayout::Candidate(index))
+        executed.position(|(proposed, _)| proposed.layout == PoolLayout::Candidate(index))
     };
     assert_eq!(
         recommended.map(|found| place(found.index)),
@@ -302,7 +306,68 @@ fn layouts_that_cannot_be_executed_take_no_place() {
     let pool = advised.unguarded_pool().expect("searched");
     let size = |layout: PoolLayout| layout.ranked(pool).expect("a candidate").layout.size;
     assert!(!advised.simulated.is_empty());
-    for (layout, outcome) in &advised.simulated {
-        assert_eq!(outcome.is_ok(), size(*layout) <= today, "{layout:?}");
+    for (proposed, outcome) in &advised.simulated {
+        let is_small = size(proposed.layout) <= today;
+        assert_eq!(outcome.is_ok(), is_small, "{proposed:?}");
     }
+}
+
+/// Simulator in which layouts without checks have one ratio, and those with checks another.
+struct CheckedRates {
+    unchecked: (f64, bool),
+    checked: (f64, bool),
+}
+
+impl LayoutSimulator for CheckedRates {
+    fn verify_layout(
+        &self,
+        _: SimulatedType<'_, '_>,
+        _: CheckedLayout<'_>,
+    ) -> Result<(), UserError> {
+        Ok(())
+    }
+
+    fn simulate_layouts(
+        &self,
+        _: SimulatedType<'_, '_>,
+        layouts: &[CheckedLayout<'_>],
+    ) -> Result<Vec<LayoutSimulated>, UserError> {
+        let outcome = |layout: &CheckedLayout<'_>| {
+            // `second` is stored to.
+            assert!(matches!(
+                layout.checked,
+                [] | [std::ops::Range { start: 8, end: 16 }]
+            ));
+            let (ratio, is_certain) = match layout.checked {
+                [] => self.unchecked,
+                _ => self.checked,
+            };
+            Ok(simulated_change(ratio, is_certain))
+        };
+        Ok(layouts.iter().map(outcome).collect())
+    }
+}
+
+/// Whether the recommended layout has checks, when executed layouts have these ratios; `None` where nothing is recommended.
+#[track_caller]
+fn check_checked(unchecked: (f64, bool), checked: (f64, bool), expect: Option<bool>) {
+    let recording = Recording::of_kernel(flag_beside_counter());
+    let mut types = [recording.advise("hot")];
+    let rates = CheckedRates { unchecked, checked };
+    simulate_best(&recording.resolved(), &mut types, &rates).expect("executed");
+    let recommended = types[0].most_recommended();
+    let has_checks = recommended.map(|(pool, _)| !pool.statements.is_empty());
+    assert_eq!(has_checks, expect, "{unchecked:?} {checked:?}");
+}
+
+#[test]
+fn simulated_time_decides_between_layouts_with_checks_and_without() {
+    let (better, unclear, same) = ((1.2, true), (1.2, false), (1.0, true));
+    check_checked(unclear, better, Some(true));
+    check_checked(better, unclear, Some(false));
+    check_checked(same, better, Some(true));
+    check_checked(same, same, None);
+    // One edit more, for a gain that is larger by far.
+    check_checked((1.01, true), (2.0, true), Some(true));
+    check_checked((2.0, true), (1.01, true), Some(false));
 }

@@ -50,7 +50,7 @@ pub(crate) struct WorkloadDocument {
     pub(crate) new: CompareSideDocument,
     /// Operations a second in simulated time; absent for recordings in the host's order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) throughput: Option<ThroughputDocument>,
+    pub(crate) rate: Option<SimulatedRateDocument>,
     /// What layouts of NEW alone bring in OLD; absent unless they were executed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) carried_layouts: Vec<CarriedLayoutsDocument>,
@@ -75,20 +75,24 @@ pub(crate) struct CarriedLayoutsDocument {
 
 /// Operations a second of both sides, by the expected rules of the machine. No verdict is made of them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct ThroughputDocument {
+pub(crate) struct SimulatedRateDocument {
     /// Origin of the rates: `simulated`.
     #[schemars(with = "String")]
     pub(crate) basis: ChangeBasis,
-    /// Median operations a second of OLD.
-    pub(crate) old_median: f64,
-    /// Median operations a second of NEW.
-    pub(crate) new_median: f64,
+    /// Operations a second of OLD, the median of its recordings.
+    pub(crate) old: f64,
+    /// Operations a second of NEW.
+    pub(crate) new: f64,
     /// The second over the first; null where nothing happened.
     pub(crate) ratio: Option<f64>,
+    /// Least ratio of a recording of NEW to one of OLD: how precise `ratio` is, not how sure. Null with one recording of each.
+    pub(crate) low: Option<f64>,
+    /// Largest of them.
+    pub(crate) high: Option<f64>,
     /// Operations a second in each recording of OLD.
-    pub(crate) old: Vec<f64>,
+    pub(crate) old_recordings: Vec<f64>,
     /// Operations a second in each recording of NEW.
-    pub(crate) new: Vec<f64>,
+    pub(crate) new_recordings: Vec<f64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -8,7 +8,7 @@ use relayout_verify::judged_change::ChangeVerdict;
 use crate::documents::compare::{CompareDocument, RateDocument, SubjectDocument, WorkloadDocument};
 use crate::words::magnitude::value;
 use crate::words::recording_changes::{
-    carried_layouts_words, change_words, member_words, side_words, throughput_words,
+    carried_layouts_words, change_words, member_words, side_words, rate_words,
 };
 use crate::words::wrap::wrap_text;
 
@@ -39,8 +39,8 @@ fn workload_text(workload: &WorkloadDocument) -> String {
         side_words(&workload.old),
         side_words(&workload.new)
     );
-    if let Some(throughput) = &workload.throughput {
-        let words = format!("  {}", throughput_words(throughput));
+    if let Some(rate) = &workload.rate {
+        let words = format!("  {}", rate_words(rate));
         let _ = writeln!(text, "{}\n", wrap_text(&words, 2));
     }
     for carried in &workload.carried_layouts {

@@ -11,7 +11,7 @@ use relayout_workflows::compare::{
 
 use crate::documents::compare::{
     CarriedLayoutsDocument, CompareSideDocument, MemberSideDocument, RateDocument, SubjectDocument,
-    ThroughputDocument,
+    SimulatedRateDocument,
 };
 use crate::words::access::shown_name;
 use crate::words::finding::subject_name;
@@ -48,13 +48,19 @@ pub(crate) fn collector_words(meta: &ProfileMeta) -> String {
 
 /// `Operations a second, simulated: 6.620 to 8.468 million, 1.28 times, by the expected rules of the machine. No verdict is made of
 /// that.`
-pub(crate) fn throughput_words(throughput: &ThroughputDocument) -> String {
-    let ratio = { throughput.ratio }.map_or(String::new(), |ratio| format!(", {ratio:.2} times"));
+pub(crate) fn rate_words(rate: &SimulatedRateDocument) -> String {
+    let ratio = match (rate.ratio, rate.low, rate.high) {
+        (Some(ratio), Some(low), Some(high)) => {
+            format!(", {ratio:.2} times ({low:.2} to {high:.2} by the recordings)")
+        }
+        (Some(ratio), ..) => format!(", {ratio:.2} times"),
+        (None, ..) => String::new(),
+    };
     format!(
         "Operations a second, simulated: {:.3} to {:.3} million{ratio}, by the expected rules of the machine. No verdict is made of that: \
          builds differ in more than layouts.",
-        throughput.old_median / 1e6,
-        throughput.new_median / 1e6,
+        rate.old / 1e6,
+        rate.new / 1e6,
     )
 }
 

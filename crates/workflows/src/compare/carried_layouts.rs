@@ -184,6 +184,7 @@ fn carry_type(
         stretches: carried.stretches,
         size: old.size,
         resized: (carried.size != old.size).then_some(size),
+        checked: Vec::new(),
     };
     if changed.stretches.is_empty() && changed.resized.is_none() {
         return Err(UserError::input("no member that both have lies elsewhere"));

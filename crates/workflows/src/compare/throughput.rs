@@ -36,6 +36,17 @@ impl ThroughputChange {
         [&self.old, &self.new].map(|rates| median(rates).unwrap_or_default())
     }
 
+    /// Returns the least and the largest ratio of a new recording to an old one; `None` with one recording of each, and where
+    /// nothing happened.
+    pub fn extremes(&self) -> Option<(f64, f64)> {
+        let least = |rates: &[f64]| rates.iter().copied().reduce(f64::min);
+        let largest = |rates: &[f64]| rates.iter().copied().reduce(f64::max);
+        let is_repeated = self.old.len() + self.new.len() > 2;
+        let low = least(&self.new)? / largest(&self.old).filter(|&rate| rate > 0.0)?;
+        let high = largest(&self.new)? / least(&self.old).filter(|&rate| rate > 0.0)?;
+        is_repeated.then_some((low, high))
+    }
+
     /// Returns the new median over the old one; `None` where nothing happened.
     pub fn ratio(&self) -> Option<f64> {
         let [old, new] = self.medians();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use relayout_advice::MappedObjects;
+use relayout_advice::{CheckedLayout, MappedObjects};
 use relayout_layout::abi::{StructLayout, StructShape};
 use relayout_messages::UserError;
 use relayout_record::{ObjectSize, RequestedMove};
@@ -20,21 +20,26 @@ pub struct LayoutMoves {
     pub size: u64,
     /// Its size then, if that or its alignment is another one.
     pub resized: Option<ObjectSize>,
+    /// Bytes whose stores are left out where they change nothing.
+    pub checked: Vec<Range<u32>>,
 }
 
 impl LayoutMoves {
-    /// Returns what makes `new` of the layout `current`.
+    /// Returns what makes another layout of the layout `current`.
     ///
     /// # Errors
     /// Nothing does, or the type is too large.
     pub fn of_layouts(
         shape: &StructShape,
         current: &StructLayout,
-        new: &StructLayout,
+        CheckedLayout {
+            layout: new,
+            checked,
+        }: CheckedLayout<'_>,
     ) -> Result<Self, UserError> {
         let stretches = OffsetMapping::new(shape, current, new).moved_stretches();
         let is_resized = (new.size, new.align) != (current.size, current.align);
-        if stretches.is_empty() && !is_resized {
+        if stretches.is_empty() && !is_resized && checked.is_empty() {
             return Err(UserError::input("the layout moves no byte"));
         }
         let resized = match is_resized {
@@ -45,6 +50,7 @@ impl LayoutMoves {
             stretches,
             size: current.size,
             resized,
+            checked: checked.to_vec(),
         })
     }
 
@@ -94,6 +100,10 @@ impl LayoutMoves {
             let to = to.checked_add(objects.offset)?;
             moves.push(RequestedMove::of_bytes(place, holder, bytes, to));
         }
+        for bytes in &self.checked {
+            let bytes = bytes.start + objects.offset..bytes.end + objects.offset;
+            moves.push(RequestedMove::check_bytes(place, holder, bytes));
+        }
         if end != new_end && behind > 0 {
             let rest = end..objects.holder_bytes;
             moves.push(RequestedMove::of_bytes(place, holder, rest, new_end));
@@ -133,6 +143,7 @@ mod tests {
             stretches: vec![(8..16, 0), (0..8, 16)],
             size: 16,
             resized: (new_size != 16).then_some(size),
+            checked: vec![8..12],
         };
         let moves = moves.in_holder(&objects).unwrap();
         let texts: Vec<String> = moves.iter().map(RequestedMove::to_string).collect();
@@ -145,12 +156,14 @@ mod tests {
             "cache:holder@size=24/8",
             "cache:holder@8..16=0",
             "cache:holder@0..8=16",
+            "cache:holder@8..12=checked",
         ];
         check(16, 0, 24, &alone);
         let inside = [
             "cache:holder@size=72/8",
             "cache:holder@16..24=8",
             "cache:holder@8..16=24",
+            "cache:holder@16..20=checked",
             "cache:holder@24..64=32",
         ];
         check(64, 8, 24, &inside);
@@ -158,7 +171,11 @@ mod tests {
             64,
             8,
             16,
-            &["cache:holder@16..24=8", "cache:holder@8..16=24"],
+            &[
+                "cache:holder@16..24=8",
+                "cache:holder@8..16=24",
+                "cache:holder@16..20=checked",
+            ],
         );
     }
 }

@@ -148,6 +148,7 @@ fn memory_operand(pc: u64, access: LoadStore) -> MemoryOperand {
             false => 1,
         },
         is_unseen,
+        stored: None,
     }
 }
 

@@ -81,6 +81,12 @@ impl SimulatedGuest {
         Some(self.moved_bytes.line_of(place))
     }
 
+    /// Returns true if stores of CPU `n` to the byte at an address are left out where they change nothing. Only within a callback
+    /// that reads registers.
+    pub fn checks_stores(&self, n: usize, vaddr: u64) -> bool {
+        self.moved_bytes.is_checked(vaddr) && (vaddr >= KERNEL || self.executes_program(n))
+    }
+
     /// Returns true for a page of the recorded program with moved objects, if CPU `n` executes that program. Only within a
     /// callback that reads registers.
     fn has_moved_page(&self, n: usize, vaddr: u64) -> bool {

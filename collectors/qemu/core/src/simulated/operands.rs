@@ -27,6 +27,17 @@ pub struct MemoryOperand {
     pub alignment: u8,
     /// QEMU does not call back for the access.
     pub is_unseen: bool,
+    /// What is stored there, where that is known before the instruction executes.
+    pub stored: Option<StoredValue>,
+}
+
+/// Value that a plain store stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredValue {
+    /// That of the lowest bytes of the general register with this number.
+    Register(u8),
+    /// A constant.
+    Constant(u64),
 }
 
 /// Register that is added to a base.

@@ -2,6 +2,7 @@
 
 use relayout_machine::{LineAccess, LineAnswer, LineNumber, LineRequest, LineUse, SimulatedTime};
 
+use super::operands::{MemoryOperand, StoredValue};
 use super::seat::OrderedAccesses;
 use super::translate::AccessInstruction;
 use super::{SimulatedGuest, WaitingPlace};
@@ -53,7 +54,7 @@ impl SimulatedGuest {
             let operand = OperandRange {
                 start,
                 end: start.saturating_add(self.operand_bytes(n, operand, instruction)),
-                access: operand.access,
+                access: self.access_of(n, operand, start),
             };
             let ordered = seat.ordered.get();
             seat.ordered
@@ -63,6 +64,33 @@ impl SimulatedGuest {
             }
         }
         seat.kept.set(None);
+    }
+
+    /// Returns what CPU `n` is about to do with an operand. A store that is left out where it changes nothing loads first.
+    fn access_of(&self, n: usize, operand: &MemoryOperand, start: u64) -> LineAccess {
+        if operand.access != LineAccess::Store || !self.checks_stores(n, start) {
+            return operand.access;
+        }
+        if self.changes_memory(n, operand, start) == Some(false) {
+            LineAccess::Load
+        } else {
+            LineAccess::Update
+        }
+    }
+
+    /// Returns whether a store is about to change what it stores to; `None` if that is not known.
+    fn changes_memory(&self, n: usize, operand: &MemoryOperand, start: u64) -> Option<bool> {
+        let stored = match operand.stored? {
+            StoredValue::Constant(value) => value,
+            StoredValue::Register(number) => self.register(n, number)?,
+        };
+        // SAFETY: in a callback on the thread of this CPU.
+        let present = unsafe {
+            let cpu = self.seats[n].cpu();
+            self.functions.read_memory(cpu, start, operand.bytes)
+        };
+        let unused_bits = 64 - 8 * u32::from(operand.bytes).clamp(1, 8);
+        Some((stored ^ present?) << unused_bits != 0)
     }
 
     /// Orders the accesses to one operand, line by line, but for what was granted before. Returns false once the window
@@ -177,10 +205,13 @@ impl SimulatedGuest {
             Some(operand) if operand.access != LineAccess::Load => operand.access,
             _ => LineAccess::Store,
         };
-        let access = if api::is_store(info) {
-            stored
-        } else {
-            LineAccess::Load
+        // Of a store that was not ordered, nobody knows any more whether it changed anything.
+        let access = match api::is_store(info) {
+            true if stored == LineAccess::Store && self.checks_stores(n, vaddr) => {
+                LineAccess::Update
+            }
+            true => stored,
+            false => LineAccess::Load,
         };
         self.note_unordered(n, line, access, instruction);
     }

@@ -38,6 +38,7 @@ type RunTimers = unsafe extern "C" fn(c_int) -> bool;
 type AskTimers = unsafe extern "C" fn(c_int, c_int) -> i64;
 type FindTable = unsafe extern "C" fn() -> *mut *mut c_void;
 type ReadClock = unsafe extern "C" fn() -> i64;
+type AccessMemory = unsafe extern "C" fn(*mut QemuCpu, u64, *mut c_void, usize, bool) -> c_int;
 
 /// Functions of QEMU that are no part of its plugin interface, but exported.
 #[derive(Clone, Copy)]
@@ -55,6 +56,7 @@ pub struct QemuFunctions {
     virtual_clock: ReadClock,
     elapsed_ticks: ReadClock,
     kick: CallOnCpu,
+    access_memory: AccessMemory,
 }
 
 /// Looks a function up, by its name or one that it has in later versions, and gives it the type that its caller
@@ -91,6 +93,7 @@ impl QemuFunctions {
             virtual_clock: qemu_function!(c"cpus_get_virtual_clock" as ReadClock),
             elapsed_ticks: qemu_function!(c"cpus_get_elapsed_ticks" as ReadClock),
             kick: qemu_function!(c"qemu_cpu_kick" as CallOnCpu),
+            access_memory: qemu_function!(c"cpu_memory_rw_debug" as AccessMemory),
         })
     }
 
@@ -98,6 +101,20 @@ impl QemuFunctions {
     pub fn cpu(&self, n: usize) -> *mut QemuCpu {
         // SAFETY: a lookup by number, in a list that does not change after the start.
         unsafe { (self.get_cpu)(n as c_int) }
+    }
+
+    /// Reads up to eight bytes at an address of `cpu`, as a number whose lowest byte comes first; `None` where nothing is mapped.
+    ///
+    /// # Safety
+    /// `cpu` is one of the guest's, and in a callback on its thread.
+    pub unsafe fn read_memory(&self, cpu: *mut QemuCpu, vaddr: u64, bytes: u8) -> Option<u64> {
+        let mut read = [0u8; 8];
+        let part = read.get_mut(..bytes.into())?;
+        // SAFETY: as promised, and QEMU writes to the part that is given.
+        let failed = unsafe {
+            (self.access_memory)(cpu, vaddr, part.as_mut_ptr().cast(), part.len(), false)
+        };
+        (failed == 0).then(|| u64::from_le_bytes(read))
     }
 
     /// Returns true for a CPU that waits for an interrupt, and has none.

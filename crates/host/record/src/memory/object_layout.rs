@@ -157,7 +157,7 @@ impl ChangedLayout {
             let mut to = match moved.target {
                 MoveTarget::Offset(offset) => Some(origin.saturating_add(offset)),
                 MoveTarget::OwnLine => Some(layout.next_own_line()),
-                MoveTarget::FreeLine => None,
+                MoveTarget::FreeLine | MoveTarget::Checked => None,
             };
             for bytes in moved.stretches.iter().cloned() {
                 let applied = match &mut to {
@@ -166,6 +166,7 @@ impl ChangedLayout {
                         *to = to.saturating_add(bytes.end.saturating_sub(bytes.start));
                         self.move_stretch(layout, bytes, first)
                     }
+                    None if moved.target == MoveTarget::Checked => layout.check_bytes(bytes),
                     None => layout.free_bytes(bytes),
                 };
                 applied.map_err(|error| moved.requested.refused(describe_error(error, layout)))?;

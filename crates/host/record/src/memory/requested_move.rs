@@ -13,13 +13,15 @@ const OWN_LINE: &str = "own-line";
 const LINE_BYTES: u32 = 64;
 /// Target of a move: lines that cost nothing.
 const FREE_LINE: &str = "free";
+/// Stands for the target of bytes that stay where they are, and are compared before each store.
+const CHECKED: &str = "checked";
 /// Stands for the bytes that are moved where objects get another size.
 const SIZE: &str = "size";
 /// Beginning of an address.
 const ADDRESS: &str = "0x";
 
 /// Change of all objects of a type: `dentry.d_lockref=own-line`, `filp:file.f_op,f_inode=192`, `dentry@64..128=own-line`,
-/// `dentry@64..128=free`; `dentry@size=256/64` lets them have so many bytes, with this alignment if it is given.
+/// `dentry@64..128=free`; `osq_node:optimistic_spin_node.cpu=checked` leaves out stores that change nothing; `dentry@size=256/64` lets them have so many bytes, with this alignment if it is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedMove {
     pub(super) objects: NamedObjects,
@@ -53,6 +55,8 @@ pub(super) enum MoveTarget {
     OwnLine,
     /// The place that they have, on lines that cost nothing.
     FreeLine,
+    /// The place that they have, where they are loaded and compared before each store.
+    Checked,
 }
 
 /// Objects of a type: `dentry`, `filp:file` for those of a cache, `osq_node:optimistic_spin_node` for a variable,
@@ -105,7 +109,7 @@ impl FromStr for RequestedMove {
         parse_move(text).ok_or_else(|| {
             format!(
                 "'{text}' is none of TYPE.MEMBER=OFFSET, TYPE.MEMBER,MEMBER={OWN_LINE}, TYPE@FROM..TO={OWN_LINE}, \
-                 TYPE.MEMBER={FREE_LINE} and TYPE@{SIZE}=BYTES[/ALIGNMENT]"
+                 TYPE.MEMBER={FREE_LINE}, TYPE.MEMBER={CHECKED} and TYPE@{SIZE}=BYTES[/ALIGNMENT]"
             )
         })
     }
@@ -122,6 +126,7 @@ fn parse_move(text: &str) -> Option<RequestedMove> {
     let target = match target {
         OWN_LINE => MoveTarget::OwnLine,
         FREE_LINE => MoveTarget::FreeLine,
+        CHECKED => MoveTarget::Checked,
         offset => MoveTarget::Offset(offset.parse().ok()?),
     };
     let (objects, moved) = match bytes.split_once('@') {
@@ -230,6 +235,7 @@ impl fmt::Display for RequestedMove {
             MoveTarget::Offset(offset) => write!(f, "{offset}"),
             MoveTarget::OwnLine => f.write_str(OWN_LINE),
             MoveTarget::FreeLine => f.write_str(FREE_LINE),
+            MoveTarget::Checked => f.write_str(CHECKED),
         }
     }
 }
@@ -276,6 +282,19 @@ impl RequestedMove {
     /// ```
     pub fn free_bytes(place: Option<&str>, type_name: &str, bytes: Range<u32>) -> Self {
         Self::new(place, type_name, bytes, MoveTarget::FreeLine)
+    }
+
+    /// Lets stores to bytes of all objects be left out where they change nothing, as if code looked first; objects are named as
+    /// for [`RequestedMove::of_bytes`].
+    ///
+    /// ```
+    /// use relayout_record::RequestedMove;
+    ///
+    /// let checked = RequestedMove::check_bytes(Some("osq_node"), "optimistic_spin_node", 20..24);
+    /// assert_eq!(checked.to_string(), "osq_node:optimistic_spin_node@20..24=checked");
+    /// ```
+    pub fn check_bytes(place: Option<&str>, type_name: &str, bytes: Range<u32>) -> Self {
+        Self::new(place, type_name, bytes, MoveTarget::Checked)
     }
 
     /// Lets the line at an address move from CPU to CPU in no time.
@@ -370,6 +389,7 @@ mod tests {
             "dentry@64..128=own-line",
             "dentry.d_lockref=free",
             "dentry@64..128=free",
+            "osq_node:optimistic_spin_node.cpu=checked",
             "0xffff888004a2c000@0..64=free",
             "0xffff888004a2c000:mem_cgroup@0..64=free",
             "0x7ffff7a10000:192*16@88..96=128",

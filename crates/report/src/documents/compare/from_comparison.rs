@@ -9,7 +9,7 @@ use relayout_workflows::compare::{
 use super::{
     CarriedLayoutsDocument, CauseDocument, CausePairDocument, CompareDocument, CompareSideDocument,
     ComparedRecordingDocument, MemberChangeDocument, MemberSideDocument, RateDocument,
-    SubjectDocument, ThroughputDocument, WorkloadDocument,
+    SubjectDocument, SimulatedRateDocument, WorkloadDocument,
 };
 use crate::Document;
 use crate::documents::advise::simulated_curve::SimulatedCurveDocument;
@@ -41,7 +41,7 @@ fn workload_document(compared: &WorkloadComparison) -> WorkloadDocument {
         counted: collector_words(&compared.new.meta),
         old: side_document(&compared.old),
         new: side_document(&compared.new),
-        throughput: compared.throughput.as_ref().map(throughput_document),
+        rate: compared.throughput.as_ref().map(rate_document),
         carried_layouts: compared.carried.iter().map(carried_document).collect(),
         total: rate_document(&compared.total),
         subjects: compared.subjects.iter().map(subject_document).collect(),
@@ -78,15 +78,18 @@ fn carried_document(carried: &CarriedLayouts) -> CarriedLayoutsDocument {
     }
 }
 
-fn throughput_document(throughput: &ThroughputChange) -> ThroughputDocument {
-    let [old_median, new_median] = throughput.medians();
-    ThroughputDocument {
+fn rate_document(throughput: &ThroughputChange) -> SimulatedRateDocument {
+    let [old, new] = throughput.medians();
+    let (low, high) = throughput.extremes().unzip();
+    SimulatedRateDocument {
         basis: ChangeBasis::Simulated,
-        old_median,
-        new_median,
+        old,
+        new,
         ratio: throughput.ratio(),
-        old: throughput.old.clone(),
-        new: throughput.new.clone(),
+        low,
+        high,
+        old_recordings: throughput.old.clone(),
+        new_recordings: throughput.new.clone(),
     }
 }
 

@@ -8,7 +8,7 @@ use relayout_verify::judged_change::ChangeVerdict;
 
 use crate::documents::compare::{CompareDocument, WorkloadDocument};
 use crate::words::recording_changes::{
-    carried_layouts_words, member_words, rate_words, side_words, throughput_words,
+    carried_layouts_words, member_words, rate_words, side_words, rate_words,
 };
 use crate::words::wrap::wrap_text_at;
 
@@ -47,11 +47,11 @@ fn workload_mail(workload: &WorkloadDocument) -> String {
     for side in [("old", &workload.old), ("new", &workload.new)] {
         let _ = writeln!(text, "  {}: {}", side.0, side_words(side.1));
     }
-    if let Some(throughput) = &workload.throughput {
+    if let Some(rate) = &workload.rate {
         let _ = writeln!(
             text,
             "\n  {}",
-            wrap_text_at(WIDTH, &throughput_words(throughput), 2)
+            wrap_text_at(WIDTH, &rate_words(rate), 2)
         );
     }
     for carried in &workload.carried_layouts {

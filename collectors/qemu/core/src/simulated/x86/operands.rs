@@ -6,7 +6,9 @@ use iced_x86::{
 use relayout_machine::LineAccess;
 
 use crate::insn::aarch64::IndexPart;
-use crate::simulated::operands::{BasedSegment, BitNumber, IndexRegister, MemoryOperand};
+use crate::simulated::operands::{
+    BasedSegment, BitNumber, IndexRegister, MemoryOperand, StoredValue,
+};
 
 /// Returns the operands of an instruction, in the order in which they are accessed; none of a `nop`.
 pub fn memory_operands(
@@ -17,11 +19,13 @@ pub fn memory_operands(
         return Vec::new();
     }
     let (is_locked, bit) = (is_locked(instruction), bit_number(instruction));
+    let stored = stored_value(instruction);
     let used = factory.info(instruction).used_memory();
     { used.iter() }
         .filter_map(|used| memory_operand(used, is_locked))
         .map(|operand| MemoryOperand {
             bit,
+            stored,
             // Of a string with a prefix, only the instruction knows the size of an element.
             bytes: match operand.bytes {
                 0 => instruction.memory_size().size() as u8,
@@ -76,6 +80,7 @@ fn memory_operand(used: &UsedMemory, is_locked: bool) -> Option<MemoryOperand> {
         ordered_bytes: 1,
         alignment: 1,
         is_unseen: false,
+        stored: None,
     })
 }
 
@@ -93,6 +98,23 @@ fn bit_number(instruction: &Instruction) -> Option<BitNumber> {
         register: register.full_register().number() as u8,
         width: 8 * register.size() as u8,
     })
+}
+
+/// Returns what a `mov` to memory stores; `None` for other instructions, and for the second byte of a register.
+fn stored_value(instruction: &Instruction) -> Option<StoredValue> {
+    if instruction.mnemonic() != Mnemonic::Mov || instruction.op0_kind() != OpKind::Memory {
+        return None;
+    }
+    if instruction.op1_kind() != OpKind::Register {
+        return Some(StoredValue::Constant(instruction.immediate(1)));
+    }
+    let register = instruction.op1_register();
+    let is_second_byte = matches!(
+        register,
+        Register::AH | Register::BH | Register::CH | Register::DH
+    );
+    (register.is_gpr() && !is_second_byte)
+        .then(|| StoredValue::Register(register.full_register().number() as u8))
 }
 
 /// Returns the number of a 64-bit general register.
@@ -123,6 +145,7 @@ mod tests {
             ordered_bytes: 1,
             alignment: 1,
             is_unseen: false,
+            stored: None,
         }
     }
 
@@ -134,7 +157,9 @@ mod tests {
     #[test]
     fn addresses_by_registers() {
         let check = |bytes: &[u8], expect: &[MemoryOperand]| {
-            assert_eq!(operands(bytes), expect, "{bytes:02x?}");
+            let mut found = operands(bytes);
+            found.iter_mut().for_each(|operand| operand.stored = None);
+            assert_eq!(found, expect, "{bytes:02x?}");
         };
         use LineAccess::*;
         check(&[0x48, 0x8b, 0x43, 0x38], &[operand(RBX, 0x38, Load, 8)]); // mov 0x38(%rbx),%rax
@@ -176,6 +201,22 @@ mod tests {
         let short = bit(&[0x0f, 0xa3, 0x10]); // bt %edx,(%rax)
         assert_eq!(short.word_offset(0xffff_ffff_0000_0021), 4);
         assert_eq!(operands(&[0x0f, 0xba, 0x20, 0x40])[0].bit, None); // btl $0x40,(%rax)
+    }
+
+    #[test]
+    fn a_plain_store_stores_a_register_or_a_constant() {
+        let check = |bytes: &[u8], expect: Option<StoredValue>| {
+            assert_eq!(operands(bytes)[0].stored, expect, "{bytes:02x?}");
+        };
+        check(&[0x89, 0x43, 0x14], Some(StoredValue::Register(0))); // mov %eax,0x14(%rbx)
+        check(&[0x44, 0x88, 0x3b], Some(StoredValue::Register(15))); // mov %r15b,(%rbx)
+        check(&[0x88, 0x23], None); // mov %ah,(%rbx)
+        let minus_one = StoredValue::Constant(u64::MAX);
+        check(&[0x48, 0xc7, 0x03, 0xff, 0xff, 0xff, 0xff], Some(minus_one)); // movq $-1,(%rbx)
+        check(&[0xc6, 0x03, 0x07], Some(StoredValue::Constant(7))); // movb $7,(%rbx)
+        check(&[0x8b, 0x03], None); // mov (%rbx),%eax
+        check(&[0x01, 0x03], None); // add %eax,(%rbx)
+        check(&[0x0f, 0x11, 0x03], None); // movups %xmm0,(%rbx)
     }
 
     #[test]

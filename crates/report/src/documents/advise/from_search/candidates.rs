@@ -1,6 +1,6 @@
 //! The documents of layouts, made of their scores.
 
-use relayout_advice::{AdvisedType, PoolLayout, SimulatedChange};
+use relayout_advice::{AdvisedType, PoolLayout, ProposedLayout, SimulatedChange};
 use relayout_contend::CoherenceTally;
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
@@ -37,7 +37,7 @@ pub(super) fn given_documents(
     });
     let mut documents: Vec<CandidateDocument> = documents.collect();
     for (index, document) in documents.iter_mut().enumerate() {
-        document.set_simulated(advised, PoolLayout::Given(index));
+        document.set_simulated(advised, view, PoolLayout::Given(index));
     }
     if let Some(PatchOutcome::Diff(written)) = patch
         && let PoolLayout::Given(index) = written.edited.layout
@@ -68,9 +68,7 @@ pub(super) fn candidate_documents(
                 doubts: doubt_documents(advised, Some(ranked)),
                 ..candidate_document(view, ranked)
             };
-            if pool.statements.is_empty() {
-                document.set_simulated(advised, PoolLayout::Candidate(*index));
-            }
+            document.set_simulated(advised, view, PoolLayout::Candidate(*index));
             document
         })
         .collect();
@@ -108,8 +106,17 @@ fn add_patch_document(
 }
 
 impl CandidateDocument {
-    fn set_simulated(&mut self, advised: &AdvisedType<'_>, layout: PoolLayout) {
-        match advised.simulated_layout(layout) {
+    fn set_simulated(
+        &mut self,
+        advised: &AdvisedType<'_>,
+        view: &PoolView<'_>,
+        layout: PoolLayout,
+    ) {
+        let proposed = ProposedLayout {
+            layout,
+            is_guarded: !view.pool.statements.is_empty(),
+        };
+        match advised.simulated_layout(proposed) {
             Some(Ok(change)) => self.set_curve(change),
             Some(Err(refused)) => self.not_simulated = Some(refused.to_string()),
             None => {}

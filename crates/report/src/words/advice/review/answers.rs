@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::{AdviceDoubt, OtherScenario, ScenarioKind};
+use relayout_advice::{AdviceDoubt, OtherScenario, ProposedLayout, ScenarioKind};
 use relayout_profile::ProfileMeta;
 use relayout_search::ChangeInterval;
 use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPatch};
@@ -31,7 +31,11 @@ pub(super) fn gain_answer(
     if !reviewed.view.pool.statements.is_empty() {
         return None;
     }
-    let simulated = patched.advised.simulated_layout(reviewed.layout)?;
+    let proposed = ProposedLayout {
+        layout: reviewed.layout,
+        is_guarded: !reviewed.view.pool.statements.is_empty(),
+    };
+    let simulated = patched.advised.simulated_layout(proposed)?;
     Some(simulated_gain_sentence(simulated))
 }
 
