@@ -8,7 +8,7 @@ use relayout_verify::judged_change::ChangeVerdict;
 use crate::documents::compare::{CompareDocument, RateDocument, SubjectDocument, WorkloadDocument};
 use crate::words::magnitude::value;
 use crate::words::recording_changes::{
-    carried_layouts_words, change_words, member_words, side_words, rate_words,
+    carried_layouts_words, change_words, member_words, side_words, simulated_rate_words,
 };
 use crate::words::wrap::wrap_text;
 
@@ -40,7 +40,7 @@ fn workload_text(workload: &WorkloadDocument) -> String {
         side_words(&workload.new)
     );
     if let Some(rate) = &workload.rate {
-        let words = format!("  {}", rate_words(rate));
+        let words = format!("  {}", simulated_rate_words(rate));
         let _ = writeln!(text, "{}\n", wrap_text(&words, 2));
     }
     for carried in &workload.carried_layouts {

@@ -10,8 +10,8 @@ use relayout_workflows::compare::{
 };
 
 use crate::documents::compare::{
-    CarriedLayoutsDocument, CompareSideDocument, MemberSideDocument, RateDocument, SubjectDocument,
-    SimulatedRateDocument,
+    CarriedLayoutsDocument, CompareSideDocument, MemberSideDocument, RateDocument,
+    SimulatedRateDocument, SubjectDocument,
 };
 use crate::words::access::shown_name;
 use crate::words::finding::subject_name;
@@ -48,7 +48,7 @@ pub(crate) fn collector_words(meta: &ProfileMeta) -> String {
 
 /// `Operations a second, simulated: 6.620 to 8.468 million, 1.28 times, by the expected rules of the machine. No verdict is made of
 /// that.`
-pub(crate) fn rate_words(rate: &SimulatedRateDocument) -> String {
+pub(crate) fn simulated_rate_words(rate: &SimulatedRateDocument) -> String {
     let ratio = match (rate.ratio, rate.low, rate.high) {
         (Some(ratio), Some(low), Some(high)) => {
             format!(", {ratio:.2} times ({low:.2} to {high:.2} by the recordings)")

@@ -9,7 +9,7 @@ use relayout_workflows::compare::{
 use super::{
     CarriedLayoutsDocument, CauseDocument, CausePairDocument, CompareDocument, CompareSideDocument,
     ComparedRecordingDocument, MemberChangeDocument, MemberSideDocument, RateDocument,
-    SubjectDocument, SimulatedRateDocument, WorkloadDocument,
+    SimulatedRateDocument, SubjectDocument, WorkloadDocument,
 };
 use crate::Document;
 use crate::documents::advise::simulated_curve::SimulatedCurveDocument;
@@ -41,7 +41,7 @@ fn workload_document(compared: &WorkloadComparison) -> WorkloadDocument {
         counted: collector_words(&compared.new.meta),
         old: side_document(&compared.old),
         new: side_document(&compared.new),
-        rate: compared.throughput.as_ref().map(rate_document),
+        rate: compared.throughput.as_ref().map(simulated_rate_document),
         carried_layouts: compared.carried.iter().map(carried_document).collect(),
         total: rate_document(&compared.total),
         subjects: compared.subjects.iter().map(subject_document).collect(),
@@ -78,7 +78,7 @@ fn carried_document(carried: &CarriedLayouts) -> CarriedLayoutsDocument {
     }
 }
 
-fn rate_document(throughput: &ThroughputChange) -> SimulatedRateDocument {
+fn simulated_rate_document(throughput: &ThroughputChange) -> SimulatedRateDocument {
     let [old, new] = throughput.medians();
     let (low, high) = throughput.extremes().unzip();
     SimulatedRateDocument {

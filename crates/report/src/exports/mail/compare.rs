@@ -8,7 +8,7 @@ use relayout_verify::judged_change::ChangeVerdict;
 
 use crate::documents::compare::{CompareDocument, WorkloadDocument};
 use crate::words::recording_changes::{
-    carried_layouts_words, member_words, rate_words, side_words, rate_words,
+    carried_layouts_words, member_words, rate_words, side_words, simulated_rate_words,
 };
 use crate::words::wrap::wrap_text_at;
 
@@ -51,7 +51,7 @@ fn workload_mail(workload: &WorkloadDocument) -> String {
         let _ = writeln!(
             text,
             "\n  {}",
-            wrap_text_at(WIDTH, &rate_words(rate), 2)
+            wrap_text_at(WIDTH, &simulated_rate_words(rate), 2)
         );
     }
     for carried in &workload.carried_layouts {
