@@ -14,6 +14,7 @@ use relayout_search::{
 };
 
 use super::gathered::GatheredType;
+use super::layout_edits::member_bytes;
 use super::searched::SearchedType;
 use crate::{ResolvedNames, ResolvedProfile};
 
@@ -110,16 +111,8 @@ impl GuardAdvice {
     /// Returns the bytes of the guarded members in the recorded layout `current` of `shape`. All stores to them are guarded when
     /// they are executed.
     pub fn checked_bytes(&self, shape: &StructShape, current: &StructLayout) -> Vec<Range<u32>> {
-        let mut bytes: Vec<Range<u32>> = { self.statements.iter() }
-            .filter_map(|statement| {
-                let start = current.places.get(statement.atom)?.offset;
-                let end = start.checked_add(shape.atoms.get(statement.atom)?.size)?;
-                Some(u32::try_from(start).ok()?..u32::try_from(end).ok()?)
-            })
-            .collect();
-        bytes.sort_unstable_by_key(|bytes| bytes.start);
-        bytes.dedup();
-        bytes
+        let atoms = self.statements.iter().map(|statement| statement.atom);
+        member_bytes(atoms, shape, current)
     }
 
     /// Returns a function that is true for guarded stores.

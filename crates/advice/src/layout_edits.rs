@@ -1,6 +1,8 @@
 //! Layouts given as edits of today's: `a:after:b`, `x=64`.
 
-use relayout_layout::abi::{PaddingMember, StructShape};
+use std::ops::Range;
+
+use relayout_layout::abi::{PaddingMember, StructLayout, StructShape};
 use relayout_messages::UserError;
 use relayout_search::UserLayout;
 use relayout_search::order::MemberOrder;
@@ -113,12 +115,31 @@ pub struct LayoutEdits {
     pub alignments: Vec<MemberBytes>,
     /// Bytes of padding in front of members.
     pub paddings: Vec<MemberBytes>,
+    /// Members that code compares before it stores to them.
+    pub checks: Vec<String>,
 }
 
 impl LayoutEdits {
     /// Returns true without any edit.
     pub fn is_empty(&self) -> bool {
-        self.moves.is_empty() && self.alignments.is_empty() && self.paddings.is_empty()
+        self.moves.is_empty()
+            && self.alignments.is_empty()
+            && self.paddings.is_empty()
+            && self.checks.is_empty()
+    }
+
+    /// Returns the bytes of the compared members in the recorded layout `current`.
+    ///
+    /// # Errors
+    /// The struct has no such member.
+    pub fn checked_bytes(
+        &self,
+        shape: &StructShape,
+        current: &StructLayout,
+    ) -> Result<Vec<Range<u32>>, UserError> {
+        let atoms = self.checks.iter().map(|member| find_atom(shape, member));
+        let atoms: Vec<usize> = atoms.collect::<Result<_, _>>()?;
+        Ok(member_bytes(atoms, shape, current))
     }
 
     /// Returns today's layout with the edits.
@@ -150,6 +171,24 @@ impl LayoutEdits {
             order,
         })
     }
+}
+
+/// Returns the bytes of members in a layout, each once.
+pub(super) fn member_bytes(
+    atoms: impl IntoIterator<Item = usize>,
+    shape: &StructShape,
+    layout: &StructLayout,
+) -> Vec<Range<u32>> {
+    let mut bytes: Vec<Range<u32>> = { atoms.into_iter() }
+        .filter_map(|atom| {
+            let start = layout.places.get(atom)?.offset;
+            let end = start.checked_add(shape.atoms.get(atom)?.size)?;
+            Some(u32::try_from(start).ok()?..u32::try_from(end).ok()?)
+        })
+        .collect();
+    bytes.sort_unstable_by_key(|bytes| bytes.start);
+    bytes.dedup();
+    bytes
 }
 
 fn move_member(

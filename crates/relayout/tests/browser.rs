@@ -90,7 +90,10 @@ fn pages_of_recordings() {
     let words =
         "record kernel --memory 512M --cpus 2 --simulate 200us --workload stat-one -o dentry";
     let mut recording = place.relayout(&words.split(' ').collect::<Vec<_>>());
-    recording.env("RELAYOUT_CACHE", relayout_testkit::cache_folder());
+    recording
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("RELAYOUT_CACHE", relayout_testkit::cache_folder())
+        .env_remove("RELAYOUT_PLUGIN_DIR");
     let recorded = place.ended(&mut recording);
     assert_eq!(recorded.code, Some(0), "{recorded:?}");
     write_pages(

@@ -16,8 +16,8 @@ mod windows;
 use std::time::{Duration, Instant};
 
 use relayout_advice::{
-    CheckedLayout, LayoutSimulated, LayoutSimulator, MappedObjects, SearchedType, SimulatedChange,
-    SimulatedPoint, SimulatedType, SimulatedWindow, TypeMapping,
+    CheckedLayout, LayoutEdits, LayoutSimulated, LayoutSimulator, MappedObjects, SearchedType,
+    SimulatedChange, SimulatedPoint, SimulatedType, SimulatedWindow, TypeMapping,
 };
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_record::RequestedMove;
@@ -88,7 +88,8 @@ struct MovedLayouts {
 }
 
 impl<'k> GuestSimulation<'_, 'k> {
-    /// Simulates each of the layouts that the user gave, in their order.
+    /// Simulates each of the layouts that the user gave, in their order. That of `edits`, if it has any, is the last one, and has
+    /// its checks.
     ///
     /// # Errors
     /// The guest does not find the objects, a layout cannot be simulated, a window fails, or the user interrupts.
@@ -96,21 +97,27 @@ impl<'k> GuestSimulation<'_, 'k> {
         &self,
         searched: &SearchedType<'_>,
         mapping: &TypeMapping,
+        edits: &LayoutEdits,
     ) -> Result<Vec<SimulatedChange>, UserError> {
         let Ok(advice) = &searched.outcome else {
             return Ok(Vec::new());
         };
+        let current = &advice.current.layout;
+        let checked = edits.checked_bytes(&searched.gathered.shape, current)?;
         let given = advice.user_layouts.iter();
-        let layouts: Vec<CheckedLayout<'_>> = given
+        let mut layouts: Vec<CheckedLayout<'_>> = given
             .map(|given| CheckedLayout {
                 layout: &given.layout,
                 checked: &[],
             })
             .collect();
+        if let Some(of_edits) = layouts.last_mut() {
+            of_edits.checked = &checked;
+        }
         let subject = SimulatedType {
             gathered: &searched.gathered,
             mapping,
-            current: &advice.current.layout,
+            current,
         };
         let simulated = self.simulate_layouts(subject, &layouts)?;
         simulated.into_iter().collect()

@@ -63,6 +63,7 @@ fn alignments_and_paddings_are_of_their_members() {
         moves: moves(&["unused:before:second"]),
         alignments: vec![bytes("second", 64)],
         paddings: vec![bytes("second", 40), bytes("first", 8)],
+        checks: Vec::new(),
     };
     assert!(!edits.is_empty());
     let layout = edits
@@ -76,6 +77,25 @@ fn alignments_and_paddings_are_of_their_members() {
     };
     // `second` is the last one now.
     assert_eq!(layout.order.pads, [pad(0, 8), pad(2, 40)]);
+}
+
+#[test]
+fn checks_are_of_bytes_of_todays_layout() {
+    let recording = loaded("hot");
+    let shape = recording.gather("hot").shape;
+    let today = shape.lay_out(&shape.current_arrangement());
+    let checks = |members: &[&str]| {
+        let edits = LayoutEdits {
+            checks: members.iter().map(|member| (*member).to_owned()).collect(),
+            ..LayoutEdits::default()
+        };
+        assert!(!edits.is_empty());
+        edits.checked_bytes(&shape, &today)
+    };
+    let found = checks(&["second", "first", "second"]).expect("members");
+    assert_eq!(found, [0..8, 8..16]);
+    let error = checks(&["secnd"]).expect_err("no member").chain_text();
+    assert!(error.contains("secnd"), "{error}");
 }
 
 #[test]

@@ -53,6 +53,10 @@ pub struct Args {
     /// may be given more than once
     #[arg(long, value_name = "MEMBER=BYTES", value_parser = MemberBytes::parse_padding)]
     pub pad: Vec<MemberBytes>,
+    /// With --simulate: let code compare this member before it stores to it, in the layout of --move, --align and --pad, or
+    /// in today's without these. Stores that change nothing are loads then; may be given more than once
+    #[arg(long = "check", value_name = "MEMBER", requires = "simulate")]
+    pub checks: Vec<String>,
     /// Use this debug file (vmlinux, or the program) [default: the one recorded with]; may be given
     /// more than once, for shared libraries too, which are told by their build ids
     #[arg(long, value_name = "FILE")]
@@ -72,14 +76,29 @@ pub struct Args {
     pub simulated: SimulatedChangeArgs,
 }
 
+/// Says what the replayed transfers leave out.
+fn unchecked_note(checks: &[String]) -> Option<String> {
+    (!checks.is_empty()).then(|| {
+        format!(
+            "Transfers are replayed without the checks of {}; `relayout advise` replays guards of single statements.",
+            checks.join(", ")
+        )
+    })
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> Result<(), UserError> {
     args.files.verify_files()?;
-    let has_edits = !(args.moves.is_empty() && args.align.is_empty() && args.pad.is_empty());
-    if args.layout.is_empty() && !has_edits {
+    let edits = LayoutEdits {
+        moves: args.moves.clone(),
+        alignments: args.align.clone(),
+        paddings: args.pad.clone(),
+        checks: args.checks.clone(),
+    };
+    if args.layout.is_empty() && edits.is_empty() {
         return Err(UserError::input("no layout is given")
             .with_remedy("give --layout FILE, or today's with --move, --align or --pad"));
     }
@@ -91,25 +110,21 @@ pub fn run(args: &Args) -> Result<(), UserError> {
     let type_name = &args.type_name;
     verify_profile_path("what-if", &args.profile, std::slice::from_ref(type_name))?;
     let layouts = read_layout_files(type_name, &args.layout)?;
-    let edits = LayoutEdits {
-        moves: args.moves.clone(),
-        alignments: args.align.clone(),
-        paddings: args.pad.clone(),
-    };
     let output = resolved::with_verified_profile(
         &args.profile,
         &args.debug,
         |images| verify_layout_files(images, type_name, &layouts),
         |resolved, _| {
-            let (searched, notes) =
+            let (searched, mut notes) =
                 score_given_layouts(resolved, type_name, &layouts, &edits, &machine)?;
             let mut simulated = Vec::new();
             if let Some(request) = &simulation {
                 let mapping = TypeMapping::find(resolved, &searched.gathered);
                 let choice = args.simulated.guest_choice(&args.machine);
                 simulated = with_simulation(resolved, choice, request, |simulation| {
-                    simulation.simulate_given(&searched, &mapping)
+                    simulation.simulate_given(&searched, &mapping, &edits)
                 })?;
+                notes.extend(unchecked_note(&args.checks));
             }
             let document = what_if_document(resolved, &searched, &notes, &simulated);
             (args.files).write_files(&format!("relayout what-if {type_name}"), || {

@@ -274,6 +274,27 @@ fn waiting_is_in_the_recording() {
     assert!((0.8..1.25).contains(&ratio), "{dentry:?} and {of_rates}");
 }
 
+/// Each CPU stores its own number to the node that it waits in, again and again, and others read it.
+#[test]
+fn checked_stores_that_change_nothing_move_no_line() {
+    let stand = stand();
+    let moves = |checked: &str| -> u64 {
+        let own_line = "--move osq_node:optimistic_spin_node.cpu=own-line";
+        let words =
+            "record kernel --rates --json --memory 512M --simulate 300us --cpus 8 --workload fcopy";
+        let rates = stand.json(&format!("{words} {own_line} {checked}"));
+        let lines = rates["lines"].as_array().unwrap().iter();
+        let is_own = |line: &&Value| line["address"].as_str().unwrap().starts_with("0x40");
+        let moves = lines.filter(is_own).map(|line| line["transfers"].as_u64());
+        moves.flatten().sum()
+    };
+    let stored = moves("");
+    assert!(stored > 100, "{stored}");
+    let checked = moves("--move osq_node:optimistic_spin_node.cpu=checked");
+    // The first stores set the numbers.
+    assert!(checked <= 8, "{checked}");
+}
+
 /// `what-if --simulate` executes what `record kernel --rates` does, with the same bytes elsewhere.
 #[test]
 fn what_if_executes_the_recorded_guest_again() {

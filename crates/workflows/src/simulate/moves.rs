@@ -143,7 +143,7 @@ mod tests {
             stretches: vec![(8..16, 0), (0..8, 16)],
             size: 16,
             resized: (new_size != 16).then_some(size),
-            checked: vec![8..12],
+            checked: vec![8..10, 10..12],
         };
         let moves = moves.in_holder(&objects).unwrap();
         let texts: Vec<String> = moves.iter().map(RequestedMove::to_string).collect();
@@ -156,14 +156,16 @@ mod tests {
             "cache:holder@size=24/8",
             "cache:holder@8..16=0",
             "cache:holder@0..8=16",
-            "cache:holder@8..12=checked",
+            "cache:holder@8..10=checked",
+            "cache:holder@10..12=checked",
         ];
         check(16, 0, 24, &alone);
         let inside = [
             "cache:holder@size=72/8",
             "cache:holder@16..24=8",
             "cache:holder@8..16=24",
-            "cache:holder@16..20=checked",
+            "cache:holder@16..18=checked",
+            "cache:holder@18..20=checked",
             "cache:holder@24..64=32",
         ];
         check(64, 8, 24, &inside);
@@ -174,7 +176,8 @@ mod tests {
             &[
                 "cache:holder@16..24=8",
                 "cache:holder@8..16=24",
-                "cache:holder@16..20=checked",
+                "cache:holder@16..18=checked",
+                "cache:holder@18..20=checked",
             ],
         );
     }

@@ -17,6 +17,8 @@ struct OperandRange {
     start: u64,
     end: u64,
     access: LineAccess,
+    /// Stores there are left out where they change nothing.
+    is_checked: bool,
 }
 
 impl OperandRange {
@@ -51,10 +53,15 @@ impl SimulatedGuest {
             let Some(start) = self.operand_address(n, operand) else {
                 continue;
             };
+            let is_checked = operand.access == LineAccess::Store && self.checks_stores(n, start);
             let operand = OperandRange {
                 start,
                 end: start.saturating_add(self.operand_bytes(n, operand, instruction)),
-                access: self.access_of(n, operand, start),
+                access: match is_checked {
+                    true => self.checked_access(n, operand, start),
+                    false => operand.access,
+                },
+                is_checked,
             };
             let ordered = seat.ordered.get();
             seat.ordered
@@ -66,11 +73,8 @@ impl SimulatedGuest {
         seat.kept.set(None);
     }
 
-    /// Returns what CPU `n` is about to do with an operand. A store that is left out where it changes nothing loads first.
-    fn access_of(&self, n: usize, operand: &MemoryOperand, start: u64) -> LineAccess {
-        if operand.access != LineAccess::Store || !self.checks_stores(n, start) {
-            return operand.access;
-        }
+    /// Returns what CPU `n` is about to do with an operand whose stores are left out where they change nothing.
+    fn checked_access(&self, n: usize, operand: &MemoryOperand, start: u64) -> LineAccess {
         if self.changes_memory(n, operand, start) == Some(false) {
             LineAccess::Load
         } else {
@@ -104,7 +108,8 @@ impl SimulatedGuest {
         place: WaitingPlace,
     ) -> bool {
         let seat = &self.seats[n];
-        let notes_itself = instruction.is_counted_string() || instruction.is_unseen;
+        let notes_itself =
+            instruction.is_counted_string() || instruction.is_unseen || operand.is_checked;
         for part in operand.parts() {
             let Some(line) = self.line_before(n, part.start) else {
                 return true;
@@ -116,7 +121,7 @@ impl SimulatedGuest {
             };
             match was_ordered {
                 Some(false) if !notes_itself => continue,
-                Some(false) => self.note_unordered(n, line, part.access, instruction),
+                Some(false) => self.note_unordered(n, line, part, instruction),
                 Some(true) => {}
                 None => return false,
             }
@@ -205,15 +210,21 @@ impl SimulatedGuest {
             Some(operand) if operand.access != LineAccess::Load => operand.access,
             _ => LineAccess::Store,
         };
-        // Of a store that was not ordered, nobody knows any more whether it changed anything.
-        let access = match api::is_store(info) {
-            true if stored == LineAccess::Store && self.checks_stores(n, vaddr) => {
-                LineAccess::Update
-            }
+        let is_store = api::is_store(info);
+        let is_checked = is_store && stored == LineAccess::Store && self.checks_stores(n, vaddr);
+        let access = match is_store {
+            // Of a store at a site that was not known to be checked, nobody knows any more whether it changed anything.
+            true if is_checked => LineAccess::Update,
             true => stored,
             false => LineAccess::Load,
         };
-        self.note_unordered(n, line, access, instruction);
+        let operand = OperandRange {
+            start: vaddr,
+            end: vaddr,
+            access,
+            is_checked,
+        };
+        self.note_unordered(n, line, operand, instruction);
     }
 
     /// Notes an access that was not ordered.
@@ -221,15 +232,19 @@ impl SimulatedGuest {
         &self,
         n: usize,
         line: LineNumber,
-        access: LineAccess,
+        operand: OperandRange,
         instruction: &AccessInstruction,
     ) {
         let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
         // SAFETY: this thread has the turn.
         let state = unsafe { self.state() };
-        let line_use = state.machine.note_access(n, line, access, at);
+        let line_use = state.machine.note_access(n, line, operand.access, at);
         state.tallies.unordered += u64::from(line_use == LineUse::Contended);
-        instruction.site.note_access(line_use);
+        instruction.site.note_access(match operand.is_checked {
+            // From its next translation on, the site is looked at before it stores, as contended ones are.
+            true => LineUse::Contended,
+            false => line_use,
+        });
     }
 }
 
@@ -241,7 +256,12 @@ mod tests {
     fn parts_end_with_their_lines() {
         let parts = |start, end| -> Vec<(u64, u64)> {
             let access = LineAccess::Load;
-            let range = OperandRange { start, end, access };
+            let range = OperandRange {
+                start,
+                end,
+                access,
+                is_checked: false,
+            };
             range.parts().map(|part| (part.start, part.end)).collect()
         };
         assert_eq!(parts(0x38, 0x39), [(0x38, 0x39)]);
