@@ -21,18 +21,17 @@ relayout-perf-data:
 relayout-profile: relayout-messages relayout-perf-data relayout-shadow relayout-temporary
 relayout-resolve: relayout-layout relayout-messages relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
-relayout-timed: relayout-machine relayout-profile relayout-statistics
-relayout-search: relayout-contend relayout-layout relayout-messages relayout-profile relayout-statistics relayout-timed
-relayout-advice: relayout-check relayout-contend relayout-layout relayout-messages relayout-patch relayout-profile relayout-resolve relayout-search relayout-statistics relayout-timed relayout-verify
-relayout-session: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-messages relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-timed relayout-toolchain
+relayout-search: relayout-contend relayout-layout relayout-messages relayout-profile relayout-statistics
+relayout-advice: relayout-check relayout-contend relayout-layout relayout-messages relayout-patch relayout-profile relayout-resolve relayout-search relayout-statistics relayout-verify
+relayout-session: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-messages relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-toolchain
 relayout-workflows: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-measure relayout-messages relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-session relayout-statistics relayout-temporary relayout-toolchain relayout-verify
-relayout-report: relayout-advice relayout-check relayout-contend relayout-diff relayout-layout relayout-machine relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-statistics relayout-timed relayout-verify relayout-workflows
+relayout-report: relayout-advice relayout-check relayout-contend relayout-diff relayout-layout relayout-machine relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-statistics relayout-verify relayout-workflows
 relayout-files: relayout-layout relayout-messages relayout-temporary
 relayout-measure: relayout-files relayout-messages
 relayout-probe: relayout-files relayout-machine relayout-messages relayout-statistics
 relayout-record: relayout-files relayout-layout relayout-machine relayout-messages relayout-perf-data relayout-profile relayout-shadow relayout-statistics
 relayout-toolchain: relayout-files relayout-measure relayout-messages
-relayout: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify relayout-workflows
+relayout: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-machine relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-toolchain relayout-verify relayout-workflows
 relayout-temporary:
 relayout-testkit:
 relayout-testprofile: relayout-profile
@@ -49,7 +48,7 @@ FLEET="relayout-advice relayout-contend relayout-diff relayout-files relayout-la
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="machine messages perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify advice"
+PURE="machine messages perf-data layout statistics resolve contend search patch check diff pahole-text report verify advice"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif crossterm ratatui-crossterm"
 

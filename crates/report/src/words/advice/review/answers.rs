@@ -28,9 +28,6 @@ pub(super) fn gain_answer(
     patched: &PatchedType<'_>,
     reviewed: &ReviewedLayout<'_>,
 ) -> Option<String> {
-    if !reviewed.view.pool.statements.is_empty() {
-        return None;
-    }
     let proposed = ProposedLayout {
         layout: reviewed.layout,
         is_guarded: !reviewed.view.pool.statements.is_empty(),
