@@ -20,9 +20,9 @@
 #define ENTRIES 8192u
 #define ENTRY_BYTES 128u
 /* One operation of so many is a Set(). */
+#define OPERATIONS_PER_SET 8u
 /* Of so many operations, one may miss. */
 #define MISSES_PART 1000
-#define OPERATIONS_PER_SET 8u
 #define TICKS_PER_SECOND 10000000ull
 
 /* What a thread allocates from, as from its part of the youngest generation. */
