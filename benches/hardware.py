@@ -7,7 +7,7 @@ simulated time of a machine, beside what was measured on it (benches/hardware).
 
 A hypervisor moves virtual CPUs: for seconds they are two threads of one core, which do not take lines from each other, and
 then two cores. Starts count only while handing over a word takes long (--apart). Needs make, a C compiler, the command and
-a cached kernel. Writes the table of docs/predicted-and-published.md to standard output.
+a cached kernel. Writes the table of docs/prediction.md to standard output.
 """
 
 import argparse

@@ -60,10 +60,8 @@ impl ByteMap {
                     });
                 }
                 ("move", &[from, bytes, to]) => {
-                    let [from, bytes, to] = [from, bytes, to].map(u32::try_from);
-                    let (from, bytes, to) = (from.ok()?, bytes.ok()?, to.ok()?);
-                    let moved = from..from.checked_add(bytes)?;
-                    layouts.last_mut()?.moves.push((moved, to));
+                    let moved = (parse_run(from, bytes)?, u32::try_from(to).ok()?);
+                    layouts.last_mut()?.moves.push(moved);
                 }
                 ("free", &[from, bytes]) => {
                     let free = parse_run(from, bytes)?;
