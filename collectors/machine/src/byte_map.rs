@@ -91,9 +91,14 @@ struct MovedArea {
 }
 
 impl MovedArea {
-    fn said_address(&self, address: u64, layout: &MovedLayout) -> u64 {
+    /// Returns the number of the object that has the byte at an address of the area, and the byte's offset in it.
+    fn object_of(&self, address: u64) -> (u64, u64) {
         let within = address - self.objects.first;
-        let (number, offset) = (within / self.objects.stride, within % self.objects.stride);
+        (within / self.objects.stride, within % self.objects.stride)
+    }
+
+    fn said_address(&self, address: u64, layout: &MovedLayout) -> u64 {
+        let (number, offset) = self.object_of(address);
         let bytes = u64::from(layout.bytes());
         if offset >= bytes {
             return address;
@@ -237,7 +242,7 @@ impl ByteMap {
             return false;
         }
         self.find_area(address).is_some_and(|area| {
-            let offset = (address - area.objects.first) % area.objects.stride;
+            let (_, offset) = area.object_of(address);
             let layout = &self.layouts[area.layout as usize];
             offset < layout.bytes().into() && layout.is_checked(offset as u32)
         })
