@@ -66,7 +66,8 @@ def moves_of(name, row, before, after):
     changed = json.loads(run(words, codes=(0, 1)))["types"][0]
     extents = {(member["old_offset"], member["new_offset"], member["old_size"]) for member in changed["members"]}
     moved = sorted((new, old, size) for old, new, size in extents if old != new)
-    objects = row.objects if row.objects == name else f"{row.objects}:{name}"
+    # Objects of a cache may be larger than the struct, as those of task_struct are.
+    objects = f"{row.objects}:{name}"
     lines_end = math.ceil(changed["old_size"] / LINE_BYTES) * LINE_BYTES
     for new, old, size in moved:
         yield f"{objects}@{old}..{old + size}={new if new + size <= lines_end else 'own-line'}"

@@ -35,7 +35,7 @@ from built_kernels import build_pair
 RELAYOUT = os.environ.get("RELAYOUT") or pathlib.Path(__file__).resolve().parent.parent / "target/release/relayout"
 # Least difference from the expected gain that is told.
 EFFECT_MIN = 0.02
-# Part of the draws that an interval leaves out.
+# Largest part of the draws that an interval leaves out.
 LEFT_OUT = 0.1
 FILE_MOVES = ("filp:file.f_op,f_inode,f_path=own-line",)
 # As published: the count goes to the third line.
@@ -183,13 +183,19 @@ def words_of(options, row, kernel, moves, rules, seed):
     return words + [word for rule in rules for word in ("--rule", rule)]
 
 
-def both_documents(options, row, rules, seed):
+def both_documents(options, row, rules, seed, boot=()):
     sides = zip(kernels_of(options, row), (row.moves_before, row.moves))
-    return [rates_document(options.work, words_of(options, row, kernel, moves, rules, seed), row.memory) for kernel, moves in sides]
+    return [rates_document(options.work, [*words_of(options, row, kernel, moves, rules, seed), *boot], row.memory) for kernel, moves in sides]
 
 
-def both_rates(options, row, rules, seed):
-    return [document["operations_per_second"] / 1e6 for document in both_documents(options, row, rules, seed)]
+def both_rates(options, row, rules, seed, boot=()):
+    return [document["operations_per_second"] / 1e6 for document in both_documents(options, row, rules, seed, boot)]
+
+
+def drawn_gain(options, row, rules, draw):
+    """The gain with a set of rules. Under locks each draw has a boot of its own, because boots differ as much as rules."""
+    boot = ("--append", f"published.boot={draw}") if row.is_locked else ()
+    return ratio(*both_rates(options, row, rules, draw, boot))
 
 
 def ratio(before, after):
@@ -237,9 +243,9 @@ def draw_rules(rules, draws):
 
 
 def interval_of(gains):
-    """Bounds that leave out `LEFT_OUT` of the gains, half of it at each end."""
+    """Bounds that leave out at most `LEFT_OUT` of the gains, as many at each end."""
     ordered = sorted(gains)
-    out = round(len(ordered) * LEFT_OUT / 2)
+    out = int(len(ordered) * LEFT_OUT / 2)
     return ordered[out], ordered[-1 - out]
 
 
@@ -283,7 +289,7 @@ def print_intervals(options, names, rules):
     print("| row | median | 90% of the draws | verdict | published | within | score |\n| --- | ---: | --- | --- | ---: | --- | ---: |")
     for name in names:
         row = ROWS[name]
-        gains = [ratio(*both_rates(options, row, drawn_rules, seed)) for seed, drawn_rules in enumerate(drawn, 1)]
+        gains = [drawn_gain(options, row, drawn_rules, draw) for draw, drawn_rules in enumerate(drawn, 1)]
         gains = [gain for gain in gains if not math.isnan(gain)]
         low, high = interval_of(gains)
         within = "yes" if low - 0.005 <= row.gain <= high + 0.005 else "no"

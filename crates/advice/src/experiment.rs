@@ -104,10 +104,17 @@ impl<'t> LayoutTrial<'t> {
         let of_basis = effects_of(&self.effects, basis);
         Ok(match basis {
             ChangeBasis::Measured => self.rules.judge_measured(&of_basis),
-            ChangeBasis::Counted | ChangeBasis::Simulated | ChangeBasis::Replayed => {
-                self.rules.judge_counted(&of_basis)
-            }
+            ChangeBasis::Simulated => judge_simulated(&of_basis),
+            ChangeBasis::Counted | ChangeBasis::Replayed => self.rules.judge_counted(&of_basis),
         })
+    }
+
+    /// Returns true if the main benchmark is better by numbers that came about in this way.
+    pub fn has_gain(&self, basis: ChangeBasis) -> bool {
+        let gains = |effect: &&BenchEffect| {
+            effect.bench == self.rules.main_bench && effect.judged.verdict == ChangeVerdict::Better
+        };
+        effects_of(&self.effects, basis).iter().any(gains)
     }
 
     /// Returns the effects of all experiments, in order.
@@ -174,6 +181,14 @@ impl TrialRules<'_> {
             }
         }
     }
+}
+
+/// Judges rates in simulated time: no benchmark may be worse in all draws of the machine's rules. Where the draws disagree,
+/// something else decides.
+fn judge_simulated(effects: &[&BenchEffect]) -> Result<(), ChangeRejection> {
+    loss_words(effects).map_or(Ok(()), |loss| {
+        Err(ChangeRejection::new(TrialStage::Simulation, loss))
+    })
 }
 
 /// Returns the words of the first effect that is a loss.

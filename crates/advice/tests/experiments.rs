@@ -111,11 +111,7 @@ fn check(
 fn counts_reject_what_saves_nothing_and_what_hurts_another_benchmark() {
     use ChangeVerdict::{Better, Same, Unclear, Worse};
     let rejected = |part| Err((TrialStage::Count, part));
-    for basis in [
-        ChangeBasis::Counted,
-        ChangeBasis::Simulated,
-        ChangeBasis::Replayed,
-    ] {
+    for basis in [ChangeBasis::Counted, ChangeBasis::Replayed] {
         let check = |effects: &[BenchEffect], counts_decide, expect| {
             let of_basis = effects.iter().cloned().map(|mut effect| {
                 effect.judged.basis = basis;
@@ -174,6 +170,37 @@ fn measurements_keep_what_makes_the_main_benchmark_better() {
         rejected("not clearly better"),
     );
     check(&[measured("main", Worse)], rejected("main loses"));
+}
+
+/// Rates in simulated time reject what loses in all draws, and keep what gains in all; elsewhere something else decides.
+#[test]
+fn rates_in_simulated_time_decide_where_all_draws_agree() {
+    use ChangeVerdict::{Better, Same, Unclear, Worse};
+    let simulated = |bench: &str, verdict| {
+        let mut effect = measured(bench, verdict);
+        effect.judged.basis = ChangeBasis::Simulated;
+        effect
+    };
+    let check = |effects: &[BenchEffect], has_gain, expect| {
+        check(ChangeBasis::Simulated, effects, true, expect);
+        let outcome = Ok(effects.to_vec());
+        let basis = ChangeBasis::Simulated;
+        let mut trial = LayoutTrial::new(LAYOUT, SEEDS, rules(true));
+        let _ = trial.run(&mut GivenExperiment { basis, outcome });
+        assert_eq!(trial.has_gain(basis), has_gain, "{effects:?}");
+        assert!(!trial.has_gain(ChangeBasis::Counted));
+    };
+    check(&[simulated("main", Better)], true, Ok(()));
+    check(&[simulated("main", Same)], false, Ok(()));
+    check(&[simulated("main", Unclear)], false, Ok(()));
+    check(&[simulated("other", Better)], false, Ok(()));
+    check(&[], false, Ok(()));
+    let loss = "other loses: rate: median 12.500e6 before and 13.000e6 after; within pairs +4.0%, 90% of the draws +3.0%";
+    check(
+        &[simulated("main", Better), simulated("other", Worse)],
+        true,
+        Err((TrialStage::Simulation, loss)),
+    );
 }
 
 #[test]

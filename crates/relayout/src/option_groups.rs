@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use relayout_verify::judge::JudgingRules;
 
-pub use self::simulated_machine::SimulatedMachineArgs;
+pub use self::simulated_machine::{RatesArgs, SimulatedMachineArgs};
 use crate::arguments;
 
 /// Place of a profile that is written.

@@ -6,7 +6,8 @@
 //! on with the first step that is not in the journal, and ends the same way.
 //!
 //! A change is kept if the main benchmark gains and no other benchmark loses: measured on this
-//! machine for programs, counted under QEMU for kernels.
+//! machine for programs, counted under QEMU for kernels. Kernels on a machine in simulated time are kept by operations a
+//! second where all draws of its rules agree, and counts decide elsewhere.
 
 mod count;
 mod journal;
@@ -38,7 +39,7 @@ pub use outcome::{
 };
 pub use predicted_effect::PredictedEffect;
 pub use ranking::SHARE_MIN;
-pub use settings::{TuneLimits, TuneSettings, TuneTarget, TunedKernel, TunedProgram};
+pub use settings::{TuneLimits, TuneSettings, TuneTarget, TunedKernel, TunedMachine, TunedProgram};
 pub use tuner::{TuneRequest, tune};
 
 /// Writer of the words that a run puts into commits.

@@ -1,6 +1,6 @@
 //! Effect of a change on one number of a benchmark.
 
-use relayout_verify::judged_change::JudgedChange;
+use relayout_verify::judged_change::{ChangeBasis, JudgedChange};
 use serde::{Deserialize, Serialize};
 
 /// Effect of a change on one benchmark.
@@ -27,7 +27,7 @@ pub enum EffectSubject {
     Memory,
     /// Transfers per operation on a type, by its name without tag.
     Type(String),
-    /// A metric of a program.
+    /// A metric of a program, or the rate of a workload.
     Metric {
         /// Name of the metric.
         name: String,
@@ -88,7 +88,11 @@ impl BenchEffect {
         let before = self.subject.number_words(self.judged.before);
         let after = self.subject.number_words(self.judged.after);
         let interval = self.judged.interval_text();
-        let interval = interval.map(|[low, high]| format!(", 95% interval {low} to {high}"));
+        let of_interval = match self.judged.basis {
+            ChangeBasis::Simulated => "90% of the draws",
+            ChangeBasis::Measured | ChangeBasis::Counted | ChangeBasis::Replayed => "95% interval",
+        };
+        let interval = interval.map(|[low, high]| format!(", {of_interval} {low} to {high}"));
         let change =
             { self.judged.change_text() }.map(|change| change + &interval.unwrap_or_default());
         match (self.is_paired, change) {

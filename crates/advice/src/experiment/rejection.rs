@@ -14,6 +14,8 @@ pub enum TrialStage {
     Test,
     /// Second recording.
     Count,
+    /// Execution in simulated time.
+    Simulation,
     /// Measurement on hardware.
     Measurement,
 }
@@ -26,6 +28,7 @@ impl TrialStage {
             Self::Build => "build",
             Self::Test => "test",
             Self::Count => "count",
+            Self::Simulation => "simulation",
             Self::Measurement => "measurement",
         }
     }

@@ -1,6 +1,6 @@
 //! Ratio of two rates that a model gives, with what the model's unknown parameters make of it.
 
-/// Part of the draws that an interval leaves out.
+/// Largest part of the draws that an interval leaves out.
 const LEFT_OUT: f64 = 0.1;
 /// Ratios that differ by less are the same.
 const SAME_WITHIN: f64 = 0.005;
@@ -63,12 +63,12 @@ impl DrawnRatio {
         }
     }
 
-    /// Returns the bounds that leave out a tenth of the draws, half of it at each end, and hold the ratio with the expected
+    /// Returns the bounds that leave out at most a tenth of the draws, as many at each end, and hold the ratio with the expected
     /// parameters; `None` without draws.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let mut ordered = self.drawn.clone();
         ordered.sort_by(f64::total_cmp);
-        let out = (ordered.len() as f64 * LEFT_OUT / 2.0).round() as usize;
+        let out = (ordered.len() as f64 * LEFT_OUT / 2.0) as usize;
         let kept = ordered.get(out..ordered.len().checked_sub(out)?)?;
         let (low, high) = (*kept.first()?, *kept.last()?);
         let expected = self.expected?;
@@ -111,6 +111,10 @@ mod tests {
         check(&[0.8, 0.9], (0.8, 0.9), RatioVerdict::Worse);
         check(&[1.0, 1.001], (1.0, 1.001), RatioVerdict::Same);
         check(&[0.9, 1.2], (0.9, 1.2), RatioVerdict::Unclear);
+        // Of ten, none is left out.
+        let mut ten = vec![1.1; 9];
+        ten.push(0.5);
+        check(&ten, (0.5, 1.1), RatioVerdict::Unclear);
         // Of twenty, one is left out at each end.
         let mut twenty = vec![1.1; 18];
         twenty.extend([0.5, 3.0]);

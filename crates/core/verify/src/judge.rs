@@ -1,6 +1,7 @@
 //! Verdicts of an experiment: better, worse, same or unclear.
 
 mod compare;
+mod drawn;
 mod summary;
 
 pub use summary::SideSummary;
@@ -8,6 +9,7 @@ pub use summary::SideSummary;
 use relayout_statistics::reject_hypotheses;
 
 use self::compare::{MetricComparison, compare_series};
+use self::drawn::judge_drawn;
 use crate::judged_change::{ChangeBasis, ChangeVerdict, JudgedChange};
 use crate::metric::{BetterDirection, MetricDescription};
 use crate::plan::{ALPHA, ExperimentPlan};
@@ -66,7 +68,7 @@ pub struct ExperimentOutcome {
     /// Metrics in the order of the command line; threads of one metric by name.
     pub metrics: Vec<JudgedMetric>,
     /// Verdict on the experiment: worse if a metric is worse, else better if a metric is better,
-    /// else unclear if a metric is unclear, else same.
+    /// else unclear if a metric is unclear, else same. Where there are rates in simulated time, only they are asked.
     pub verdict: ChangeVerdict,
     /// Number of pairs that were judged.
     pub pairs: usize,
@@ -75,12 +77,24 @@ pub struct ExperimentOutcome {
 }
 
 impl ExperimentOutcome {
-    /// Returns true if no metric is unclear, so that more starts are not needed.
+    /// Returns true if no metric that decides is unclear, so that more starts are not needed.
     pub fn is_decided(&self) -> bool {
-        self.metrics
-            .iter()
-            .all(|metric| metric.judged.verdict != ChangeVerdict::Unclear)
+        let mut deciding = deciding_metrics(&self.metrics);
+        deciding.all(|metric| metric.judged.verdict != ChangeVerdict::Unclear)
     }
+}
+
+/// Returns the metrics that decide on an experiment: rates in simulated time where there are any, because a transfer that is
+/// saved need not be one that somebody waits for; else all.
+fn deciding_metrics(metrics: &[JudgedMetric]) -> impl Iterator<Item = &JudgedMetric> {
+    let has_rates = metrics.iter().any(|metric| is_drawn(&metric.description));
+    let decides = move |metric: &&JudgedMetric| !has_rates || is_drawn(&metric.description);
+    metrics.iter().filter(decides)
+}
+
+/// Returns true for a metric whose pairs are draws of a machine's rules.
+fn is_drawn(description: &MetricDescription) -> bool {
+    description.basis == Some(ChangeBasis::Simulated)
 }
 
 /// Judges all metrics together, over the pairs that are complete.
@@ -106,8 +120,8 @@ pub fn judge_series(
     is_last: bool,
 ) -> ExperimentOutcome {
     let alpha = plan.alpha(pairs, is_last);
-    let comparisons: Vec<MetricComparison> = series
-        .iter()
+    let is_tested = |series: &&MetricSeries| !is_drawn(&series.description);
+    let comparisons: Vec<MetricComparison> = { series.iter().filter(is_tested) }
         .map(|series| compare_series(series, rules.margin, alpha, plan.seed))
         .collect();
     // A look that spends less than ALPHA needs proportionally smaller p-values.
@@ -116,12 +130,15 @@ pub fn judge_series(
         .map(|comparison| (comparison.p_value * ALPHA / alpha).min(1.0))
         .collect();
     let rejected = reject_hypotheses(&p_values, ALPHA);
-    let metrics: Vec<JudgedMetric> = series
-        .iter()
-        .zip(comparisons)
-        .zip(p_values.iter().zip(rejected))
-        .map(|((series, comparison), (&p_value, rejected))| {
-            comparison.into_judged(series, basis, p_value, rejected)
+    let mut tested = comparisons
+        .into_iter()
+        .zip(p_values.into_iter().zip(rejected));
+    let metrics: Vec<JudgedMetric> = { series.iter() }
+        .filter_map(|series| match is_drawn(&series.description) {
+            true => Some(judge_drawn(series, rules.margin)),
+            false => tested.next().map(|(comparison, (p_value, rejected))| {
+                comparison.into_judged(series, basis, p_value, rejected)
+            }),
         })
         .collect();
     ExperimentOutcome {
@@ -134,9 +151,8 @@ pub fn judge_series(
 
 fn overall_verdict(metrics: &[JudgedMetric]) -> ChangeVerdict {
     let any = |verdict| {
-        metrics
-            .iter()
-            .any(|metric| metric.judged.verdict == verdict)
+        let mut deciding = deciding_metrics(metrics);
+        deciding.any(|metric| metric.judged.verdict == verdict)
     };
     let order = [
         ChangeVerdict::Worse,

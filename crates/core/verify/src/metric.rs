@@ -4,6 +4,8 @@ use regex::Regex;
 use relayout_messages::UserFacingError;
 use serde::{Deserialize, Serialize};
 
+use crate::judged_change::ChangeBasis;
+
 /// Forms of `--metric`, for help texts and errors.
 pub const FORMS: &str = "\
 wall                            seconds from start to end (lower is better); the default
@@ -41,6 +43,9 @@ pub struct MetricDescription {
     /// True if the metric only explains a change and does not affect the verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_detail: bool,
+    /// Way in which its numbers came about, where that is not the experiment's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<ChangeBasis>,
 }
 
 /// Direction of an improvement.
@@ -133,6 +138,7 @@ impl Metric {
             better: BetterDirection::Lower,
             unit: Some("s".to_owned()),
             is_detail: false,
+            basis: None,
         };
         Self {
             description: about,
@@ -215,6 +221,7 @@ impl MetricDescription {
             better: BetterDirection::Higher,
             unit: None,
             is_detail: false,
+            basis: None,
         };
         for part in parts {
             match part.trim() {
@@ -283,6 +290,7 @@ mod tests {
             better,
             unit: unit.map(str::to_owned),
             is_detail: false,
+            basis: None,
         };
         assert_eq!(about, expect, "{text}");
     }

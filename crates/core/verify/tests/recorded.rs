@@ -64,6 +64,7 @@ fn experiment(starts: &[f64], seed: u64, change: f64) -> MetricSeries {
             better: BetterDirection::Higher,
             unit: None,
             is_detail: false,
+            basis: None,
         },
         pairs: pairs.collect(),
         unmatched: 0,

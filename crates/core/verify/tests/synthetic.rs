@@ -124,6 +124,7 @@ fn series(pairs: Vec<(f64, f64)>, better: BetterDirection) -> MetricSeries {
             better,
             unit: None,
             is_detail: false,
+            basis: None,
         },
         pairs,
         unmatched: 0,

@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use relayout_files::{
-    KeptFolders, KeptUsage, SNAPSHOT_LIMIT_VARIABLE, TemporaryFolder, free_bytes,
+    FileError, KeptFolders, KeptUsage, SNAPSHOT_LIMIT_VARIABLE, TemporaryFolder, cannot, free_bytes,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,22 @@ const INDEX: &str = "index";
 /// Snapshots of guests in the user's cache folder.
 #[derive(Clone, Debug)]
 pub struct SnapshotStore(KeptFolders);
+
+/// Store for the snapshot of a guest that does not start again. It is gone when dropped, and takes the place of no others.
+pub struct TemporarySnapshots {
+    folder: TemporaryFolder,
+    bytes_max: u64,
+}
+
+impl TemporarySnapshots {
+    /// Returns the store.
+    pub fn store(&self) -> SnapshotStore {
+        SnapshotStore(KeptFolders::new(
+            self.folder.path().to_owned(),
+            self.bytes_max,
+        ))
+    }
+}
 
 /// Facts about the files of a snapshot, by which they are validated.
 #[derive(Serialize, Deserialize)]
@@ -63,6 +79,17 @@ impl SnapshotStore {
     /// Finds the snapshots of the user's cache folder, as [`KeptFolders::locate_snapshots`] does.
     pub fn locate() -> Option<Self> {
         KeptFolders::locate_snapshots().map(Self)
+    }
+
+    /// Makes a store beside the snapshots that are kept.
+    ///
+    /// # Errors
+    /// The cache folder cannot be written to.
+    pub fn begin_temporary(&self) -> Result<TemporarySnapshots, FileError> {
+        Ok(TemporarySnapshots {
+            folder: self.0.begin().map_err(cannot("write to", self.place()))?,
+            bytes_max: self.bytes_max(),
+        })
     }
 
     /// Path of the folder with the snapshots.

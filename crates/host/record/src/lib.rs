@@ -39,7 +39,7 @@ pub use guest::{GuestProgram, GuestWorkload, find_workload, workloads};
 pub use guest_disks::MKE2FS;
 pub use guest_machine::GuestMachine;
 pub use guest_program::{ProgramWindow, ProgramWork};
-pub use guest_snapshots::SnapshotStore;
+pub use guest_snapshots::{SnapshotStore, TemporarySnapshots};
 pub use kernel::GuestKernel;
 pub use kernel_modules::ModuleFolder;
 pub use kernel_recording::{

@@ -19,7 +19,9 @@ use super::document_files::DocumentArgs;
 use crate::arguments;
 use crate::complete;
 use crate::exit::ExitStatus;
-use crate::option_groups::{KernelConfigArgs, MetricArgs, VerdictArgs, WorkArgs};
+use crate::option_groups::{
+    KernelConfigArgs, MetricArgs, SimulatedMachineArgs, VerdictArgs, WorkArgs,
+};
 use crate::print::{print_note, print_text};
 use crate::progress::TerminalProgress;
 
@@ -35,10 +37,11 @@ Examples:
   relayout tune --build make --bench './server exchange' --also './server migrate' --test './server test'
   relayout tune --build 'make -j4' --bench ./bench --metric 'rate=regex:rate: ([0-9.]+)' --time 2h
   relayout tune --kernel linux --workload mntns --also fcopy --also stat-one --time 75m
+  relayout tune --kernel linux --workload stat-one --machine sapphire-rapids-2s --cpus 16
 
 All work is done in a copy. Your source is only read; at the end it has one branch more (--branch), with a \
 commit for each change that is kept. A change is kept if the main benchmark gains and none of the others \
-loses: measured on this machine for a program, counted under QEMU for a kernel. Programs are built for \
+loses: measured on this machine for a program, counted under QEMU for a kernel, or simulated with --machine. Programs are built for \
 recording by the build command with CC=\"relayout cc\" and CXX=\"relayout c++\". They should mark operations \
 with relayout_operation() (docs/programs.md); otherwise nothing is counted, and measuring alone decides.
 
@@ -55,6 +58,16 @@ change; 130: interrupted.";
 #[command(
     after_help = EXAMPLES,
     mut_arg("metric", |metric| metric.requires("build")),
+    mut_arg("machine", |machine| machine.requires("kernel").help(
+        "Execute the guests in the simulated time of this machine: a change is kept if operations a second gain with \
+         all values of the rules that nobody measured; where these disagree, transfers decide. `relayout probe \
+         --machines` lists names [default: the time of the host, and transfers decide]"
+    )),
+    mut_arg("rule", |rule| rule.requires("machine")),
+    mut_arg("placement", |placement| placement.requires("machine")),
+    mut_arg("simulate", |simulate| simulate.requires("machine").help(
+        "Record for this long in simulated time: 5ms, 200us [default: 5ms; with --iterations, all of the work]"
+    )),
     mut_arg("iterations", |iterations| iterations.requires("kernel")),
     mut_arg("kconfig", |kconfig| kconfig.requires("kernel"))
 )]
@@ -104,6 +117,8 @@ pub struct Args {
     #[arg(long, value_name = "N", requires = "kernel", default_value_t = 4,
         value_parser = clap::value_parser!(u16).range(2..=1024))]
     cpus: u16,
+    #[command(flatten)]
+    machine: SimulatedMachineArgs,
     #[command(flatten)]
     work: WorkArgs,
     #[command(flatten)]
@@ -238,6 +253,7 @@ fn tuned_kernel(args: &Args, workload: &str, limit_s: u64) -> Result<TunedKernel
         workload: workload.to_owned(),
         also: args.also.clone(),
         cpus: args.cpus,
+        machine: args.machine.tuned_machine()?,
         iterations: args.work.iterations,
         limit_s,
         config,

@@ -8,6 +8,8 @@ use relayout_machine::MachineRule;
 use relayout_messages::UserError;
 use relayout_record::{Error, NamedMachine, SimulationSettings};
 use relayout_session::find_simulated_machine;
+use relayout_workflows::tune::TunedMachine;
+use relayout_workflows::verify::kernel::SimulatedBoots;
 
 use crate::arguments;
 use crate::complete;
@@ -39,6 +41,11 @@ pub struct SimulatedMachineArgs {
     /// Record for this long in simulated time: 5ms, 200us [default: 5ms; with --iterations, all of the work]
     #[arg(long, value_name = "TIME", value_parser = arguments::simulated_time)]
     pub simulate: Option<Duration>,
+}
+
+/// Rates in the place of a profile.
+#[derive(Debug, clap::Args)]
+pub struct RatesArgs {
     /// Write no profile, and print operations a second, and where CPUs stand still
     #[arg(long, conflicts_with_all = ["output", "repeat"])]
     pub rates: bool,
@@ -55,7 +62,6 @@ impl SimulatedMachineArgs {
             ("--rule", !self.rule.is_empty()),
             ("--placement", self.placement.is_some()),
             ("--simulate", self.simulate.is_some()),
-            ("--rates", self.rates),
         ];
         given
             .into_iter()
@@ -70,16 +76,53 @@ impl SimulatedMachineArgs {
         find_simulated_machine(machine, &self.rule)
     }
 
+    fn placement(&self) -> &str {
+        self.placement.as_deref().unwrap_or(DEFAULT_PLACEMENT)
+    }
+
+    /// Returns the machine in whose simulated time kernels are tuned; `None` if none is given.
+    ///
+    /// # Errors
+    /// There is no such machine, or its file is none.
+    pub fn tuned_machine(&self) -> Result<Option<TunedMachine>, UserError> {
+        let Some(machine) = &self.machine else {
+            return Ok(None);
+        };
+        self.find_machine(machine)?;
+        let rules = self.rule.iter();
+        Ok(Some(TunedMachine {
+            // A run goes on from other folders, too.
+            name: std::fs::canonicalize(machine).unwrap_or_else(|_| machine.clone()),
+            rules: rules
+                .map(|(rule, value)| (rule.facts().key.to_owned(), *value))
+                .collect(),
+            placement: self.placement().to_owned(),
+            window_ns: self.simulate.map(|window| window.as_nanos() as u64),
+        }))
+    }
+
+    /// Returns the machine in whose simulated time kernels boot; `None` if none is given.
+    ///
+    /// # Errors
+    /// There is no such machine, or its file is none.
+    pub fn boots(&self) -> Result<Option<SimulatedBoots>, UserError> {
+        let boots = |machine: &PathBuf| -> Result<_, UserError> {
+            Ok(SimulatedBoots {
+                machine: self.find_machine(machine)?,
+                placement: self.placement().to_owned(),
+                length: self.simulate,
+            })
+        };
+        self.machine.as_ref().map(boots).transpose()
+    }
+
     /// Places `cpus` CPUs on the machine.
     ///
     /// # Errors
     /// There is no such placement, or no room for so many CPUs.
     pub fn place(&self, machine: NamedMachine, cpus: u16) -> Result<SimulationSettings, Error> {
-        let placement = self.placement.as_deref().unwrap_or(DEFAULT_PLACEMENT);
-        let mut settings = SimulationSettings::new(machine, placement, cpus)?;
-        if let Some(length) = self.simulate {
-            settings.length = length;
-        }
+        let mut settings = SimulationSettings::new(machine, self.placement(), cpus)?;
+        settings.length = self.simulate.unwrap_or(settings.length);
         Ok(settings)
     }
 }

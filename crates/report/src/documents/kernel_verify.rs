@@ -12,6 +12,7 @@ use crate::documents::verify::{
     PredictionDocument, ReplayedDocument, ReplayedSideDocument, VerifyDocument, judged_document,
 };
 use crate::words::kernel_experiment::{kernel_notes, kernel_sentences};
+use crate::words::simulated_time::simulated_machine_words;
 
 /// Makes the document of an experiment with kernels.
 pub fn kernel_document(contents: &KernelContents<'_>) -> VerifyDocument {
@@ -22,8 +23,9 @@ pub fn kernel_document(contents: &KernelContents<'_>) -> VerifyDocument {
     let predictions = verified.predictions.iter();
     VerifyDocument {
         reverse: Some(contents.reverse),
-        yield_every: Some(contents.yield_every),
+        yield_every: { verified.machine.is_none() }.then_some(contents.yield_every),
         release: Some(verified.release.clone()),
+        machine_words: verified.machine.as_ref().map(simulated_machine_words),
         kernels: Some(KernelPairDocument {
             before: built_document(before),
             after: built_document(after),

@@ -1,14 +1,15 @@
 //! `relayout/tune/2`: everything that a run tried, for scripts.
 
-use relayout_advice::{BenchEffect, EffectSubject};
+use relayout_advice::{BenchEffect, EffectSubject, effects_of};
 use relayout_probe::MachineIdentity;
+use relayout_verify::judged_change::ChangeBasis;
 use relayout_workflows::tune::{ChangeFate, PredictedEffect, TriedChange, TuneOutcome, TuneTarget};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Document;
 use crate::documents::judged_change::JudgedChangeDocument;
-use crate::words::effects::{guest_cpus, outcome_words};
+use crate::words::effects::{guest_cpus, guest_machine, outcome_words};
 
 /// The document of `tune --json`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +32,9 @@ pub struct TuneDocument {
     pub(crate) machine: MachineIdentity,
     /// CPUs of the guests; null for programs.
     pub(crate) guest_cpus: Option<u16>,
+    /// Machine in whose simulated time the guests executed; null for programs and for the order of the host.
+    #[serde(default)]
+    pub(crate) guest_machine: Option<String>,
     /// Commit that the run began at.
     pub(crate) first_commit: String,
     /// Null if nothing is kept.
@@ -87,7 +91,7 @@ pub(crate) struct TriedChangeDocument {
     pub(crate) kept: bool,
     /// Commit of a kept change.
     pub(crate) commit: Option<String>,
-    /// `advice`, `build`, `test`, `count` or `measurement`; null for a kept change.
+    /// `advice`, `build`, `test`, `count`, `simulation` or `measurement`; null for a kept change.
     pub(crate) rejected_at: Option<String>,
     /// Reason for rejecting it; null if it was kept.
     pub(crate) reason: Option<String>,
@@ -95,8 +99,11 @@ pub(crate) struct TriedChangeDocument {
     pub(crate) predicted: Vec<PredictedDocument>,
     /// Recordings of both builds; transfers per operation.
     pub(crate) counted: Vec<CountedDocument>,
+    /// Rates of both builds on a machine in simulated time.
+    #[serde(default)]
+    pub(crate) simulated: Vec<MetricEffectDocument>,
     /// Measurements on the machine.
-    pub(crate) measured: Vec<MeasuredDocument>,
+    pub(crate) measured: Vec<MetricEffectDocument>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -130,7 +137,7 @@ pub(crate) struct CountedDocument {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct MeasuredDocument {
+pub(crate) struct MetricEffectDocument {
     /// Command or workload.
     pub(crate) bench: String,
     /// Name of the metric.
@@ -143,7 +150,7 @@ pub(crate) struct MeasuredDocument {
     /// Medians of the metric.
     #[serde(flatten)]
     pub(crate) judged: JudgedChangeDocument,
-    /// Number of pairs of starts.
+    /// Number of pairs of starts, or boots.
     pub(crate) pairs: usize,
 }
 
@@ -164,6 +171,7 @@ pub fn tune_document(outcome: &TuneOutcome) -> TuneDocument {
         benches: settings.benches().into_iter().map(str::to_owned).collect(),
         machine: outcome.machine.clone(),
         guest_cpus: guest_cpus(settings),
+        guest_machine: guest_machine(settings),
         first_commit: outcome.first_commit.clone(),
         branch: outcome.branch.as_ref().map(|branch| TunedBranchDocument {
             name: branch.name.clone(),
@@ -213,9 +221,8 @@ fn change_document(change: &TriedChange) -> TriedChangeDocument {
         counted: { change.effects.iter() }
             .filter_map(counted_document)
             .collect(),
-        measured: { change.effects.iter() }
-            .filter_map(measured_document)
-            .collect(),
+        simulated: metric_documents(&change.effects, ChangeBasis::Simulated),
+        measured: metric_documents(&change.effects, ChangeBasis::Measured),
     }
 }
 
@@ -240,12 +247,17 @@ pub(crate) fn counted_document(effect: &BenchEffect) -> Option<CountedDocument> 
     })
 }
 
+fn metric_documents(effects: &[BenchEffect], basis: ChangeBasis) -> Vec<MetricEffectDocument> {
+    let of_basis = effects_of(effects, basis).into_iter();
+    of_basis.filter_map(metric_document).collect()
+}
+
 /// Returns the document of an effect on a metric; `None` for one on transfers.
-fn measured_document(effect: &BenchEffect) -> Option<MeasuredDocument> {
+fn metric_document(effect: &BenchEffect) -> Option<MetricEffectDocument> {
     let EffectSubject::Metric { name, unit } = &effect.subject else {
         return None;
     };
-    Some(MeasuredDocument {
+    Some(MetricEffectDocument {
         bench: effect.bench.clone(),
         metric: name.clone(),
         unit: unit.clone(),

@@ -48,12 +48,16 @@ pub struct VerifyDocument {
     pub(crate) reverse: Option<bool>,
     /// Seed of the order of CPUs or starts.
     pub(crate) seed: u64,
-    /// Accesses after which another CPU of the guest runs; null for programs.
+    /// Accesses after which another CPU of the guest runs; null for programs, and in simulated
+    /// time.
     #[serde(rename = "yield", skip_serializing_if = "Option::is_none")]
     pub(crate) yield_every: Option<u32>,
     /// Release of the kernel; null for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) release: Option<String>,
+    /// Machine in whose simulated time both kernels executed, in words; absent in the order of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) machine_words: Option<String>,
     /// Files of both kernels; null for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kernels: Option<KernelPairDocument>,
@@ -92,12 +96,13 @@ pub(crate) struct MetricDocument {
     pub(crate) before: SideDocument,
     /// Values after the change.
     pub(crate) after: SideDocument,
-    /// Origin of the values: `measured` on hardware, or `counted` in recordings of kernels.
+    /// Origin of the values: `measured` on hardware, `counted` in recordings of kernels, or `simulated`: rates on a machine in
+    /// simulated time, whose rules each pair draws anew.
     #[schemars(with = "String")]
     pub(crate) basis: ChangeBasis,
     /// Change in percent; null if it cannot be told, or has no percentage.
     pub(crate) change_percent: Option<f64>,
-    /// 95% interval of the change in percent; null if it cannot be told, or has no percentage.
+    /// 95% interval of the change in percent; of simulated rates, the bounds that leave out a tenth of the draws; null if it cannot be told, or has no percentage.
     pub(crate) ci95_percent: Option<[f64; 2]>,
     /// How the change is computed.
     #[schemars(with = "String")]

@@ -9,7 +9,9 @@ use relayout_verify::judged_change::ChangeBasis;
 use relayout_workflows::tune::{ChangeDescription, ChangeWriter, TriedChange, TuneSettings};
 
 use crate::exports::mail::patch::patch_description;
-use crate::words::effects::{counted_words, guest_cpus, measured_words};
+use crate::words::effects::{
+    counted_words, guest_cpus, guest_machine, measured_words, simulated_words,
+};
 use crate::words::wrap::wrap_text_at;
 
 /// Columns of a commit message.
@@ -53,6 +55,15 @@ impl ChangeWriter for TuneWriter {
                 .iter()
                 .map(|effect| (&effect.bench, effect.words()));
             let heading = measured_words(machine, &sample_counts(&measured));
+            push_effects(&mut text, &heading, effects);
+        }
+        let simulated = effects_of(&change.effects, ChangeBasis::Simulated);
+        if let Some(machine) = guest_machine(settings).filter(|_| !simulated.is_empty()) {
+            let effects = simulated
+                .iter()
+                .map(|effect| (&effect.bench, effect.words()));
+            let pairs = sample_counts(&simulated);
+            let heading = simulated_words(&machine, guest_cpus(settings), &pairs);
             push_effects(&mut text, &heading, effects);
         }
         let counted = effects_of(&change.effects, ChangeBasis::Counted);

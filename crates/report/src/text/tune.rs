@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::documents::tune::{TriedChangeDocument, TuneDocument};
-use crate::words::effects::{counted_words, measured_words};
+use crate::words::effects::{counted_words, measured_words, simulated_words};
 use crate::words::wrap::wrap_text;
 
 /// Columns before the details of a change.
@@ -56,6 +56,15 @@ fn change_text(document: &TuneDocument, change: &TriedChangeDocument) -> String 
     };
     for effect in &change.measured {
         let how = measured_words(&document.machine, &[effect.pairs]);
+        let verdict = effect.judged.verdict.as_str();
+        detail(format!(
+            "{how}: {}: {verdict}: {}",
+            effect.bench, effect.words
+        ));
+    }
+    for effect in &change.simulated {
+        let machine = document.guest_machine.as_deref().unwrap_or_default();
+        let how = simulated_words(machine, document.guest_cpus, &[effect.pairs]);
         let verdict = effect.judged.verdict.as_str();
         detail(format!(
             "{how}: {}: {verdict}: {}",

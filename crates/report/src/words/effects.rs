@@ -37,6 +37,24 @@ pub(crate) fn counted_words(guest_cpus: Option<u16>, recordings: &[usize]) -> St
     }
 }
 
+/// Says how rates in simulated time came about: `Simulated on sapphire-rapids-2s with 16 CPUs, in 12 pairs of boots`.
+pub(crate) fn simulated_words(machine: &str, guest_cpus: Option<u16>, pairs: &[usize]) -> String {
+    let cpus = guest_cpus.map_or(0, u64::from);
+    format!(
+        "Simulated on {machine} with {}, in {} of boots",
+        counted(cpus, "CPU"),
+        range_words(pairs, "pair")
+    )
+}
+
+/// Returns the machine in whose simulated time guests execute; `None` for other orders.
+pub(crate) fn guest_machine(settings: &TuneSettings) -> Option<String> {
+    let TuneTarget::Kernel(kernel) = &settings.target else {
+        return None;
+    };
+    { kernel.machine.as_ref() }.map(|machine| machine.name.display().to_string())
+}
+
 /// Returns the CPUs of guests; `None` for programs.
 pub(crate) fn guest_cpus(settings: &TuneSettings) -> Option<u16> {
     match &settings.target {

@@ -1,7 +1,7 @@
 //! Notes on an experiment with programs, which its text and its document share.
 
 use relayout_verify::judge::{ExperimentOutcome, JudgedMetric};
-use relayout_verify::judged_change::{ChangeScale, ChangeVerdict};
+use relayout_verify::judged_change::{ChangeBasis, ChangeScale, ChangeVerdict};
 use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, StartFate};
 
 use super::percent::fraction_words;
@@ -31,7 +31,9 @@ pub(crate) fn experiment_notes(runs: &ExperimentRuns, outcome: &ExperimentOutcom
 
 /// Note on judging several metrics at once.
 pub(crate) fn comparisons_note(outcome: &ExperimentOutcome) -> Option<String> {
-    let comparisons = outcome.metrics.len();
+    // Draws of a machine's rules are not tested.
+    let is_tested = |metric: &&JudgedMetric| metric.judged.basis != ChangeBasis::Simulated;
+    let comparisons = outcome.metrics.iter().filter(is_tested).count();
     (comparisons > 1).then(|| {
         format!("{comparisons} comparisons, false discovery rate at most 5% (Benjamini-Hochberg)")
     })

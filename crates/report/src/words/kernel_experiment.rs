@@ -3,13 +3,15 @@
 use relayout_verify::judge::{ExperimentOutcome, JudgedMetric};
 use relayout_verify::judged_change::ChangeVerdict;
 use relayout_workflows::verify::kernel::{
-    BootSamples, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, member_metric_name,
+    BootSamples, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, OPERATIONS, member_metric_name,
 };
 
 use super::experiment::{boots_note, comparisons_note};
 use super::percent::{percent, signed_percent};
 use crate::documents::kernel_verify::contents::KernelContents;
 
+/// Words for a higher rate and for a lower one.
+const RATE_WORDS: [&str; 2] = ["more", "fewer"];
 /// Least number of pairs for a statement that misses moved. With this number, the ranges of two
 /// identical sides are apart in 2 of 70 experiments, for one member.
 const PAIRS_MOVED_MIN: usize = 4;
@@ -36,12 +38,16 @@ pub(crate) fn kernel_sentences(
 ) -> Vec<String> {
     let mut words = Vec::new();
     for setting in samples.setting_names() {
+        if let Some(rate) = find_metric(outcome, OPERATIONS, &setting) {
+            let change = change_text(rate, RATE_WORDS, "90% of the draws");
+            words.push(format!("{setting}: operations a second: {change}"));
+        }
         for name in samples.type_names() {
             let moved = misses_moved(details, &name, &samples.member_names(&name), &setting);
             words.extend(type_sentence(outcome, details, &name, &setting, moved));
         }
         if let Some(kernel) = find_metric(outcome, KERNEL, &setting) {
-            let change = change_text(kernel);
+            let change = count_text(kernel);
             words.push(format!(
                 "{setting}: transfers of the whole kernel: {change}"
             ));
@@ -85,7 +91,7 @@ fn type_sentence(
     moved: Option<String>,
 ) -> Option<String> {
     let metric = find_metric(outcome, name, setting)?;
-    let mut text = format!("{setting}: transfers of {name}: {}", change_text(metric));
+    let mut text = format!("{setting}: transfers of {name}: {}", count_text(metric));
     if let Some(kernel) = find_metric(outcome, KERNEL, setting)
         && kernel.before.median > 0.0
     {
@@ -98,7 +104,7 @@ fn type_sentence(
     if let Some(first_touch) = first_touch {
         text.push_str(&format!(
             "; false by first touch: {}",
-            change_text(first_touch)
+            count_text(first_touch)
         ));
     }
     match moved {
@@ -134,17 +140,23 @@ fn lines_move_text(verdict: ChangeVerdict) -> &'static str {
     }
 }
 
-/// A change in words, with its interval.
-fn change_text(metric: &JudgedMetric) -> String {
+/// A change of transfers in words, with its interval.
+fn count_text(metric: &JudgedMetric) -> String {
+    change_text(metric, ["fewer", "more"], "95% interval")
+}
+
+/// A change in words, with its interval. `directions` are the words for better and worse.
+fn change_text(metric: &JudgedMetric, directions: [&str; 2], interval: &str) -> String {
+    let [better, worse] = directions;
     let is = match metric.judged.verdict {
-        ChangeVerdict::Better => "fewer",
-        ChangeVerdict::Worse => "more",
+        ChangeVerdict::Better => better,
+        ChangeVerdict::Worse => worse,
         ChangeVerdict::Same => "the same",
         ChangeVerdict::Unclear => "unclear",
     };
     let numbers = match (metric.judged.change, metric.judged.interval) {
         (Some(change), Some([low, high])) => format!(
-            " ({}, 95% interval {} to {})",
+            " ({}, {interval} {} to {})",
             signed_percent(change),
             signed_percent(low),
             signed_percent(high)
@@ -166,7 +178,15 @@ pub(crate) fn kernel_notes(contents: &KernelContents<'_>) -> Vec<String> {
     let samples = &verified.samples;
     let runs = samples.runs(DetailSelection::Without);
     let boots = boots_note(&runs, runs.complete_pairs());
-    let mut notes = vec![format!("{boots}; yield {}", contents.yield_every)];
+    let mut notes = match &verified.machine {
+        None => vec![format!("{boots}; yield {}", contents.yield_every)],
+        Some(_) => vec![
+            boots,
+            "the first pair executes with the expected rules of the machine, and each other one draws all rules that \
+             nobody measured; operations a second decide, and the interval is that of the draws"
+                .to_owned(),
+        ],
+    };
     notes.extend(comparisons_note(outcome));
     if verified.changed.is_empty() {
         notes.push(
@@ -186,11 +206,17 @@ pub(crate) fn kernel_notes(contents: &KernelContents<'_>) -> Vec<String> {
             silent.join(", ")
         ));
     }
-    notes.push(
-        "counted under emulation, with a small configuration: what a transfer costs, and what a processor's \
-         timing makes of the rest, only hardware tells (`relayout verify` there)"
-            .to_owned(),
-    );
+    let limits = match &verified.machine {
+        None => {
+            "counted under emulation, with a small configuration: what a transfer costs, and what a processor's \
+             timing makes of the rest, only hardware tells (`relayout verify` there)"
+        }
+        Some(_) => {
+            "executed under emulation, with a small configuration: nothing of it is measured (`relayout verify` on \
+             hardware does)"
+        }
+    };
+    notes.push(limits.to_owned());
     notes.extend(verified.notes.iter().cloned());
     notes
 }

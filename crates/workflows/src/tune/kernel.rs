@@ -16,9 +16,11 @@ use super::outcome::RankedType;
 use super::recorded::RecordedBuild;
 use super::repository::TuneRepository;
 use super::state::{StateFolder, no_state_folder};
-use super::{TuneSettings, TuneTools, TunedKernel};
+use super::{TuneSettings, TuneTools, TunedKernel, TunedMachine};
 use crate::logged_command::CommandRunner;
-use crate::verify::kernel::{BootSetting, KERNEL, KernelSettings, PatchedStep, verify_kernel};
+use crate::verify::kernel::{
+    BootSetting, KERNEL, KernelSettings, OPERATIONS, PatchedStep, verify_kernel,
+};
 
 /// Accesses after which a CPU of a guest pauses.
 const YIELD_EVERY: u32 = 1000;
@@ -77,11 +79,11 @@ impl KernelSteps<'_> {
     ) -> ProgramCommand {
         let path = |path: &Path| path.display().to_string();
         let mut words = vec![path(&self.tools.relayout)];
-        // Each kernel is new: its snapshots would take the place of others, and simulated guests need them.
-        let words_of_all = "record kernel --force --order host --no-snapshot --image";
-        let record = words_of_all.split(' ');
-        words.extend(record.map(str::to_owned));
-        words.extend([path(&built.image), "--debug".to_owned(), path(&built.debug)]);
+        words.extend(["record", "kernel", "--force"].map(str::to_owned));
+        words.extend(self.order_words());
+        let image = ["--image".to_owned(), path(&built.image)];
+        words.extend(image);
+        words.extend(["--debug".to_owned(), path(&built.debug)]);
         let options = [
             ("--workload", workload.to_owned()),
             ("--cpus", self.kernel.cpus.to_string()),
@@ -105,6 +107,26 @@ impl KernelSteps<'_> {
         }
     }
 
+    /// Returns the options for the order of the accesses.
+    fn order_words(&self) -> Vec<String> {
+        let Some(machine) = &self.kernel.machine else {
+            // Each kernel is new: its snapshots would take the place of others, and simulated guests need them.
+            return ["--order", "host", "--no-snapshot"]
+                .map(str::to_owned)
+                .into();
+        };
+        let mut words = vec!["--machine".to_owned(), machine.name.display().to_string()];
+        words.extend(["--placement".to_owned(), machine.placement.clone()]);
+        for (key, value) in &machine.rules {
+            words.extend(["--rule".to_owned(), format!("{key}={value}")]);
+        }
+        if let Some(nanoseconds) = machine.window_ns {
+            let microseconds = nanoseconds as f64 / 1e3;
+            words.extend(["--simulate".to_owned(), format!("{microseconds}us")]);
+        }
+        words
+    }
+
     /// Builds the kernel with the patch, and counts the transfers of both kernels in all workloads.
     ///
     /// # Errors
@@ -120,14 +142,14 @@ impl KernelSteps<'_> {
         let rules = JudgingRules {
             margin: self.settings.margin,
         };
-        let settings = self.verify_settings(folder, patch, ranked, seed);
+        let settings = self.verify_settings(folder, patch, ranked, seed)?;
         let (progress, interrupt) = (self.tools.progress, self.tools.interrupt);
         match verify_kernel(&settings, &rules, progress, interrupt) {
             Ok(verified) => {
                 let outcome = &verified.judged.outcome;
                 let effects = outcome.metrics.iter();
                 Ok(Ok(effects
-                    .filter_map(|metric| self.counted_effect(metric, outcome.pairs))
+                    .filter_map(|metric| self.effect(metric, outcome.pairs))
                     .collect()))
             }
             Err(failed) => {
@@ -149,9 +171,10 @@ impl KernelSteps<'_> {
         patch: &Path,
         ranked: &RankedType,
         seed: u64,
-    ) -> KernelSettings {
+    ) -> Result<KernelSettings, UserError> {
         let is_held = ranked.counted != ranked.name;
-        KernelSettings {
+        let machine = self.kernel.machine.as_ref();
+        Ok(KernelSettings {
             source: Some(self.repository.source()),
             patch: patch.to_owned(),
             reverse: false,
@@ -168,6 +191,7 @@ impl KernelSteps<'_> {
             budget: None,
             types: { is_held.then(|| ranked.counted.clone()).into_iter() }.collect(),
             seed: Some(seed),
+            simulated: machine.map(TunedMachine::find).transpose()?,
             yield_every: YIELD_EVERY,
             memory_bytes: MEMORY_BYTES,
             time_limit: Duration::from_secs(self.kernel.limit_s),
@@ -177,11 +201,11 @@ impl KernelSteps<'_> {
             save: Some(self.state.join(&format!("{folder}/boots.json"))),
             keep: None,
             command: Vec::new(),
-        }
+        })
     }
 
     /// Returns the effect that a metric tells; `None` for one of another setting.
-    fn counted_effect(&self, metric: &JudgedMetric, pairs: usize) -> Option<BenchEffect> {
+    fn effect(&self, metric: &JudgedMetric, pairs: usize) -> Option<BenchEffect> {
         let name = metric.description.name.strip_suffix(']')?;
         let (subject, setting) = name.split_once('[')?;
         let is_of = |workload: &&&str| {
@@ -193,10 +217,17 @@ impl KernelSteps<'_> {
         };
         let benches = self.settings.benches();
         let bench = benches.iter().find(is_of)?;
-        let type_name = (subject != KERNEL).then_some(subject);
+        let subject = match subject {
+            OPERATIONS => EffectSubject::Metric {
+                name: OPERATIONS.to_owned(),
+                unit: metric.description.unit.clone(),
+            },
+            KERNEL => EffectSubject::Memory,
+            type_name => EffectSubject::Type(type_name.to_owned()),
+        };
         Some(BenchEffect {
             bench: (*bench).to_owned(),
-            subject: EffectSubject::transfers(type_name),
+            subject,
             judged: metric.judged.clone(),
             is_paired: true,
             samples: pairs,

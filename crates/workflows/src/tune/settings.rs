@@ -2,10 +2,15 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use relayout_machine::MachineRule;
 use relayout_messages::UserError;
+use relayout_session::find_simulated_machine;
+
+use crate::verify::kernel::SimulatedBoots;
 
 /// First seed of all recordings and measurements of a run, so that the same run ends the same way.
 const FIRST_SEED: u64 = 1;
@@ -68,12 +73,44 @@ pub struct TunedKernel {
     pub also: Vec<String>,
     /// CPUs of the guests.
     pub cpus: u16,
+    /// Machine in whose simulated time they execute; `None` for the order of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<TunedMachine>,
     /// Iterations of each thread; `None` for the workload's number.
     pub iterations: Option<u64>,
     /// Seconds that a boot with its workload may take.
     pub limit_s: u64,
     /// File with more options of the configuration.
     pub config: Option<PathBuf>,
+}
+
+/// A machine in whose simulated time kernels are recorded, as the user named it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TunedMachine {
+    /// Its name or file.
+    pub name: PathBuf,
+    /// Rules with other values.
+    pub rules: Vec<(String, f64)>,
+    /// Place of the guest's CPUs.
+    pub placement: String,
+    /// Simulated time of a window, in nanoseconds; `None` for all of the work, if its end is given, else for the default.
+    pub window_ns: Option<u64>,
+}
+
+impl TunedMachine {
+    /// Finds the machine.
+    ///
+    /// # Errors
+    /// There is no such machine, or its file is none.
+    pub(super) fn find(&self) -> Result<SimulatedBoots, UserError> {
+        let rules = self.rules.iter();
+        let known = rules.filter_map(|(key, value)| Some((MachineRule::from_key(key)?, *value)));
+        Ok(SimulatedBoots {
+            machine: find_simulated_machine(&self.name, &known.collect::<Vec<_>>())?,
+            placement: self.placement.clone(),
+            length: self.window_ns.map(Duration::from_nanos),
+        })
+    }
 }
 
 /// Limits of a run, which may be changed when it goes on.

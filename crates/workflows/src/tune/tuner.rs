@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_advice::{
     BenchEffect, ChangeRejection, LayoutExperiment, LayoutOutcome, LayoutTrial, TrialRules,
-    TrialStage, TriedLayout,
+    TrialStage, TriedLayout, effects_of,
 };
 use relayout_messages::UserError;
 use relayout_probe::{MachineIdentity, identify_machine};
@@ -388,25 +388,30 @@ impl<'t> Tuner<'t> {
             counts_decide: matches!(steps, TargetSteps::Kernel(_)),
         };
         let mut trial = LayoutTrial::new(layout, settings.seeds(), rules);
+        let programs = match &steps {
+            TargetSteps::Kernel(kernels) => {
+                let outcome = self.try_kernel(kernels, folder, ranked, diff)?;
+                let kept = judge_kernel(&mut trial, &outcome)?;
+                return Ok((trial.into_effects(), kept));
+            }
+            TargetSteps::Program(programs) => programs,
+        };
         let mut kept = trial.run(&mut PatchCounts {
             tuner: self,
-            steps: &steps,
+            programs,
             folder,
             ranked,
         })?;
-        // Kernels are counted only.
-        if let TargetSteps::Program(programs) = &steps {
-            for bench_index in 0..settings.benches().len() {
-                if kept.is_err() {
-                    break;
-                }
-                kept = trial.run(&mut BenchMeasurement {
-                    tuner: self,
-                    programs,
-                    folder,
-                    bench_index,
-                })?;
+        for bench_index in 0..settings.benches().len() {
+            if kept.is_err() {
+                break;
             }
+            kept = trial.run(&mut BenchMeasurement {
+                tuner: self,
+                programs,
+                folder,
+                bench_index,
+            })?;
         }
         Ok((trial.into_effects(), kept))
     }
@@ -451,23 +456,26 @@ impl<'t> Tuner<'t> {
         Ok(Ok(counted))
     }
 
-    /// Builds and boots kernels without and with the patch, and counts.
-    fn count_kernel(
+    /// Builds and boots kernels without and with the patch, and counts. On a machine in simulated time, their rates are
+    /// among the effects.
+    fn try_kernel(
         &mut self,
         kernels: &KernelSteps<'_>,
-        (folder, patch): (&str, &Path),
+        folder: &str,
         ranked: &RankedType,
-        seeds: &Range<u64>,
+        diff: &str,
     ) -> Result<LayoutOutcome, UserError> {
+        let patch = self.write_layout(folder, diff)?;
         let (repository, progress) = (self.repository, self.tools.progress);
         let commit = self.base.commit.clone();
+        let seeds = self.request.settings.seeds();
         self.run_step(&format!("{folder}/count"), || {
             progress.step(&format!(
                 "{folder}, {}: building and recording both kernels",
                 ranked.name
             ));
             repository.check_out(&commit)?;
-            kernels.count(folder, patch, ranked, seeds.start)
+            kernels.count(folder, &patch, ranked, seeds.start)
         })
     }
 
@@ -564,10 +572,57 @@ fn layout_folder(folder: &str, index: usize) -> String {
     }
 }
 
-/// Counts transfers of the base and of layouts by recording both.
+/// Judges what boots of kernels told. Rates in simulated time decide where all draws of the machine's rules agree, and counts
+/// elsewhere.
+fn judge_kernel(
+    trial: &mut LayoutTrial<'_>,
+    outcome: &LayoutOutcome,
+) -> Result<Result<(), ChangeRejection>, UserError> {
+    let by_counts = trial.run(&mut EffectsOfBasis::new(ChangeBasis::Counted, outcome))?;
+    let by_rates = trial.run(&mut EffectsOfBasis::new(ChangeBasis::Simulated, outcome))?;
+    Ok(match by_rates {
+        Ok(()) if !trial.has_gain(ChangeBasis::Simulated) => by_counts,
+        decided => decided,
+    })
+}
+
+/// The effects of one basis, of an experiment that is done.
+struct EffectsOfBasis {
+    basis: ChangeBasis,
+    outcome: LayoutOutcome,
+}
+
+impl EffectsOfBasis {
+    fn new(basis: ChangeBasis, outcome: &LayoutOutcome) -> Self {
+        let of_basis = |effects: &Vec<BenchEffect>| {
+            let effects = effects_of(effects, basis).into_iter();
+            effects.cloned().collect()
+        };
+        Self {
+            basis,
+            outcome: outcome.as_ref().map(of_basis).map_err(Clone::clone),
+        }
+    }
+}
+
+impl LayoutExperiment for EffectsOfBasis {
+    fn basis(&self) -> ChangeBasis {
+        self.basis
+    }
+
+    fn run_layouts(
+        &mut self,
+        _: &[TriedLayout<'_>],
+        _: Range<u64>,
+    ) -> Result<Vec<LayoutOutcome>, UserError> {
+        Ok(vec![self.outcome.clone()])
+    }
+}
+
+/// Counts transfers of the base and of layouts of a program by recording both.
 struct PatchCounts<'a, 't> {
     tuner: &'a mut Tuner<'t>,
-    steps: &'a TargetSteps<'t>,
+    programs: &'a ProgramSteps<'t>,
     folder: &'a str,
     ranked: &'a RankedType,
 }
@@ -586,16 +641,7 @@ impl LayoutExperiment for PatchCounts<'_, '_> {
             let folder = layout_folder(self.folder, index);
             let patch = self.tuner.write_layout(&folder, layout.diff)?;
             let patched = (folder.as_str(), patch.as_path());
-            match self.steps {
-                TargetSteps::Program(programs) => {
-                    self.tuner
-                        .count_program(programs, patched, self.ranked, &seeds)
-                }
-                TargetSteps::Kernel(kernels) => {
-                    self.tuner
-                        .count_kernel(kernels, patched, self.ranked, &seeds)
-                }
-            }
+            (self.tuner).count_program(self.programs, patched, self.ranked, &seeds)
         };
         layouts.iter().enumerate().map(count).collect()
     }

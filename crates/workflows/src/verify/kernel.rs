@@ -8,6 +8,7 @@ mod experiment;
 mod failed;
 mod prediction;
 mod samples;
+mod simulated_boots;
 
 use std::iter;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use boots::PreparedKernels;
 use experiment::KernelExperiment;
 use relayout_files::{CacheFolder, DISTRIBUTION, InterruptFlag, setup_command};
 use relayout_messages::UserError;
+use relayout_profile::SimulatedMachineName;
 use relayout_record::{GuestMachine, GuestTools, find_workload, workloads};
 use relayout_toolchain::kernel_build::{
     BuildWatch, Error as BuildError, KernelBuilder, KernelPatch,
@@ -31,8 +33,10 @@ pub use failed::{FailedVerification, PatchedStep};
 pub use prediction::{ReplayPrediction, ReplayedChange};
 pub use relayout_toolchain::kernel_build::BuiltKernel;
 pub use samples::{
-    BootSample, BootSamples, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, member_metric_name,
+    BootSample, BootSamples, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, OPERATIONS,
+    member_metric_name,
 };
+pub use simulated_boots::SimulatedBoots;
 
 /// Settings of an experiment with kernels.
 #[derive(Clone, Debug)]
@@ -59,7 +63,9 @@ pub struct KernelSettings {
     pub types: Vec<String>,
     /// Seed of the order and of the recordings; `None` for one from the clock.
     pub seed: Option<u64>,
-    /// Accesses after which a CPU pauses.
+    /// Machine in whose simulated time the kernels execute; `None` for the order of the host.
+    pub simulated: Option<SimulatedBoots>,
+    /// Accesses after which a CPU pauses, in the order of the host.
     pub yield_every: u32,
     /// Memory of the guest in bytes.
     pub memory_bytes: u64,
@@ -86,6 +92,8 @@ pub struct KernelVerification {
     pub release: String,
     /// The kernels without and with the patch.
     pub kernels: [BuiltKernel; 2],
+    /// Machine in whose simulated time they executed; `None` for the order of the host.
+    pub machine: Option<SimulatedMachineName>,
     /// Types that the patch lays out differently.
     pub changed: Vec<ChangedType>,
     /// Counts of all boots.
@@ -100,6 +108,18 @@ pub struct KernelVerification {
     pub save_error: Option<UserError>,
 }
 
+/// Returns the machine of all boots, if they have one.
+///
+/// # Errors
+/// It has no room for the CPUs of a boot, or no such placement.
+fn machine_of_all(settings: &KernelSettings) -> Result<Option<SimulatedMachineName>, UserError> {
+    let Some(simulated) = &settings.simulated else {
+        return Ok(None);
+    };
+    let names = settings.cpus.iter().map(|&cpus| simulated.name(cpus));
+    Ok(names.collect::<Result<Vec<_>, _>>()?.pop())
+}
+
 /// Builds both kernels and boots them in turn until the experiment is decided or complete.
 ///
 /// # Errors
@@ -111,6 +131,7 @@ pub fn verify_kernel(
     interrupt: InterruptFlag,
 ) -> Result<KernelVerification, FailedVerification> {
     let boot_settings = boot_settings(settings)?;
+    let machine = machine_of_all(settings)?;
     let cache = CacheFolder::locate().ok_or_else(no_cache_folder)?;
     let patch = KernelPatch::read(&settings.patch, settings.reverse)?;
     let (builder, files) = open_builder(settings, &cache, &patch, progress)?;
@@ -142,6 +163,7 @@ pub fn verify_kernel(
         release,
         judged: judge(&runs, rules),
         kernels,
+        machine,
         changed,
         samples,
         predictions,

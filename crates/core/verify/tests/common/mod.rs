@@ -73,6 +73,7 @@ pub fn series(
             better: BetterDirection::Higher,
             unit: None,
             is_detail: false,
+            basis: None,
         },
         pairs: pairs.collect(),
         unmatched: 0,

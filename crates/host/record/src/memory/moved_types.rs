@@ -111,8 +111,8 @@ impl MovedType {
         };
         let is_own = |slab: &&KnownSlab| !slab.slots.is_shared;
         let own_slabs: Vec<&KnownSlab> = slabs.iter().filter(is_own).collect();
-        let has_name =
-            |slab: &&&KnownSlab| slab.range.owner == name && slab.range.object_bytes >= bytes;
+        // Objects of a cache may be longer or shorter than the type: task_struct ends where the processor's state does.
+        let has_name = |slab: &&&KnownSlab| slab.range.owner == name;
         let named: Vec<_> = own_slabs.iter().filter(has_name).copied().collect();
         if !named.is_empty() {
             return Ok(named);
@@ -130,9 +130,7 @@ impl MovedType {
                 self.first_move
             ),
             (Some(cache), None) => {
-                format!(
-                    "there is no slab of a cache '{cache}' for objects of {bytes} bytes of one type"
-                )
+                format!("there is no slab of a cache '{cache}' for objects of one type")
             }
             (None, None) => format!(
                 "no slab cache is for objects of its {bytes} bytes; objects inside others and of {SHARED_CACHES} caches \

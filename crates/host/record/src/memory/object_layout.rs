@@ -98,13 +98,13 @@ impl ChangedLayout {
         }
     }
 
-    /// Returns the layout of objects in a slab.
+    /// Returns the layout of objects in a slab, which may end before their type does.
     ///
     /// # Errors
-    /// Objects have another size, and which slots they would have is not known.
+    /// Objects have another size, and which slots they would have is not known; or a byte is behind their end.
     pub fn in_slab(&self, first: &RequestedMove, slab: &KnownSlab) -> Result<MovedLayout, Error> {
         let Some((requested, size)) = &self.resized else {
-            return self.in_place(first, self.bytes);
+            return self.in_place(first, self.bytes.min(slab.range.object_bytes));
         };
         let (range, slots) = (&slab.range, &slab.slots);
         let stride = slots.stride_with(self.bytes, *size).ok_or_else(|| {
@@ -267,6 +267,29 @@ mod tests {
         let layout = layout.of_variable(&grown).unwrap();
         let positions = [0, 8, 63, 64, 127].map(|offset| layout.position(offset));
         assert_eq!(positions, [0, 72, 127, 128, 191]);
+    }
+
+    #[test]
+    fn objects_may_end_before_their_type() {
+        let slots = SlabSlots::new("thread", 192, 192, Some((64, 0)));
+        let range = RangeRow {
+            stride: 192,
+            object_bytes: 192,
+            ..range_row(RunId(0), RangeKind::Slab, 0x1000, 4096)
+        };
+        let slab = KnownSlab { range, slots };
+        let place = |from: Range<u32>, to| {
+            let requested = RequestedMove::of_bytes(Some("thread"), "thing", from.clone(), to);
+            let mut layout = ChangedLayout::new(4096);
+            let target = MoveTarget::Offset(to);
+            let bytes = vec![from];
+            layout.add(&requested, LayoutChange::Move { bytes, target })?;
+            layout.in_slab(&requested, &slab)
+        };
+        let layout = place(0..8, 184).unwrap();
+        assert_eq!((layout.bytes(), layout.position(4)), (192, 188));
+        let error = place(0..8, 188).unwrap_err().to_string();
+        assert!(error.contains("among the 192 of an object"), "{error}");
     }
 
     #[test]

@@ -158,7 +158,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     }
     let ordered_guest = args.ordered_guest();
     let chosen = args.simulation.choose_simulation(&ordered_guest)?;
-    let output = match args.idle.is_some() || args.simulation.machine.rates {
+    let output = match args.idle.is_some() || args.simulation.rates.rates {
         true => None,
         false => Some(
             args.profile
@@ -196,7 +196,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         })
     };
     let Some(output) = output else {
-        return print_window(|progress| record(0, progress), args.simulation.machine.json);
+        return print_window(|progress| record(0, progress), args.simulation.rates.json);
     };
     let repeated = RepeatedRecording {
         times: args.repeat.repeat,
@@ -273,7 +273,7 @@ fn requested_recording(
         bursts: args.repeat.bursts,
         time_limit: args.guest.time_limit,
         simulation,
-        idle: match args.simulation.machine.rates {
+        idle: match args.simulation.rates.rates {
             true => Some(IdleWindow::Time),
             false => args.idle.map(IdleMeasure::window),
         },

@@ -6,7 +6,7 @@ use std::time::Duration;
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_record::{Error, GuestMachine, NamedMachine, RequestedMove, SimulationSettings};
 
-use crate::option_groups::SimulatedMachineArgs;
+use crate::option_groups::{RatesArgs, SimulatedMachineArgs};
 
 /// Machine in whose time guests of x86-64 execute that are asked for none.
 const DEFAULT_MACHINE_X86: &str = "sapphire-rapids-2s";
@@ -22,6 +22,8 @@ pub struct SimulationArgs {
     order: Option<AccessOrder>,
     #[command(flatten)]
     pub machine: SimulatedMachineArgs,
+    #[command(flatten)]
+    pub rates: RatesArgs,
     /// Execute as if members of all objects of a type in slabs lay elsewhere: TYPE.MEMBER,MEMBER=OFFSET or
     /// =own-line, TYPE@FROM..TO=own-line for bytes, =free for lines that cost nothing, CACHE:TYPE for those of a slab cache, VARIABLE:TYPE for a
     /// variable; may be given more than once
@@ -110,9 +112,10 @@ impl SimulationArgs {
         &self,
         guest: &OrderedGuest,
     ) -> Result<Option<ChosenSimulation>, UserError> {
+        let rates = self.rates.rates.then_some("--rates");
         let option = match self.order {
             Some(AccessOrder::Simulated) => Some("--order simulated"),
-            _ => self.machine.first_option(),
+            _ => self.machine.first_option().or(rates),
         };
         let host_option = match self.order {
             Some(AccessOrder::Host) => Some("--order host"),

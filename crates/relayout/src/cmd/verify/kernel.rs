@@ -16,7 +16,7 @@ use super::super::kit::KernelKitArgs;
 use crate::arguments;
 use crate::complete;
 use crate::exit::ExitStatus;
-use crate::option_groups::{GuestArgs, KernelConfigArgs, PairArgs, WorkArgs};
+use crate::option_groups::{GuestArgs, KernelConfigArgs, PairArgs, SimulatedMachineArgs, WorkArgs};
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
 
@@ -25,20 +25,22 @@ Examples:
   relayout verify kernel --source linux --patch fix.patch --workload mntns
   relayout verify kernel --source linux --patch fix.patch --workload mntns --cpus 2,4,8 \\
       --also execl --also page_fault2 --runs 12 --save result.json
+  relayout verify kernel --source linux --patch fix.patch --workload stat-one --cpus 20 \
+      --machine sapphire-rapids-2s
   relayout verify kernel --source linux --patch fix.patch --kconfig /boot/config-6.12 \
       --export kit --bench './stat-bench 8' --metric 'rate=regex:^([0-9]+)'
   relayout verify kernel --source linux-6.12 --patch merged-fix.patch --reverse --workload fcopy
 
 Building runs `make` on the source, in a copy below the cache folder (~/.cache/relayout/built); the source \
 itself is only read. What was built is kept, so that the same again needs no build. Needed: make, gcc, \
-flex, bison, bc, git and libelf-dev. Transfers are counted, not timed: what they cost on hardware is \
-for `relayout verify` there.
+flex, bison, bc, git and libelf-dev. Transfers are counted, and with --machine operations a second are \
+simulated: what hardware makes of both is for `relayout verify` there.
 
 Exit code 0: better, same or unclear; 1: worse; 2: bad input, such as a patch that does not apply; 3: a tool \
 is missing; 4: a kernel does not build, does not boot, or fails in the workload.";
 
 /// Build a kernel without and with a patch, boot both under the collector in turn, and say whether
-/// transfers per operation are fewer
+/// transfers per operation are fewer, or operations a second more
 ///
 /// The kernel has a small configuration with what the workloads need. What the patch changes is
 /// found by comparing the two kernels' types; of these, and of all of the kernel, transfers per
@@ -47,6 +49,17 @@ is missing; 4: a kernel does not build, does not boot, or fails in the workload.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = EXAMPLES,
+    mut_arg("machine", |machine| machine.conflicts_with_all(["export", "yield_every"]).help(
+        "Execute both in the simulated time of this machine, each pair of boots with other values of the rules that \
+         nobody measured; operations a second decide. `relayout probe --machines` lists names; a FILE is one that \
+         `relayout probe -o` wrote. Line latencies only: no core, no caches' size [default: the time of the host, \
+         and transfers decide]"
+    )),
+    mut_arg("rule", |rule| rule.requires("machine")),
+    mut_arg("placement", |placement| placement.requires("machine")),
+    mut_arg("simulate", |simulate| simulate.requires("machine").help(
+        "Record each boot for this long in simulated time: 5ms, 200us [default: 5ms; with --iterations, all of the work]"
+    )),
     mut_arg("runs", |runs| runs
         .default_value("10")
         .help("Boot each kernel at most N times for each workload and number of CPUs")),
@@ -88,6 +101,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = arguments::whole::<u64>)]
     seed: Option<u64>,
     #[command(flatten)]
+    machine: SimulatedMachineArgs,
+    #[command(flatten)]
     guest: GuestArgs,
     #[command(flatten)]
     configuration: KernelConfigArgs,
@@ -113,12 +128,12 @@ pub struct Args {
 /// Bad input, a missing tool, or a kernel that does not build or boot.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(folder) = &args.kit.export {
-        return args.kit.export_to(folder, settings(args));
+        return args.kit.export_to(folder, settings(args)?);
     }
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new());
     let rules = args.pairs.verdict.rules();
-    let verified = verify_kernel(&settings(args), &rules, &progress, interrupt);
+    let verified = verify_kernel(&settings(args)?, &rules, &progress, interrupt);
     let verified = progress.finish_after(verified.map_err(|failed| failed.error))?;
     let document = kernel_document(&KernelContents {
         verification: &verified,
@@ -133,9 +148,9 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     verified.save_error.map_or(Ok(exit), Err)
 }
 
-fn settings(args: &Args) -> KernelSettings {
+fn settings(args: &Args) -> Result<KernelSettings, UserError> {
     let workloads = args.workload.iter().chain(&args.also);
-    KernelSettings {
+    Ok(KernelSettings {
         source: args.source.clone(),
         patch: args.patch.clone(),
         reverse: args.reverse,
@@ -147,6 +162,7 @@ fn settings(args: &Args) -> KernelSettings {
         budget: args.pairs.budget,
         types: args.types.clone(),
         seed: args.seed,
+        simulated: args.machine.boots()?,
         yield_every: args.guest.yield_every(),
         memory_bytes: args.guest.memory,
         time_limit: args.guest.time_limit,
@@ -156,5 +172,5 @@ fn settings(args: &Args) -> KernelSettings {
         save: args.save.clone(),
         keep: args.keep.clone(),
         command: crate::cmd::record::command_line(),
-    }
+    })
 }

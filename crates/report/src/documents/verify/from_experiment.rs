@@ -51,6 +51,7 @@ pub(crate) fn judged_document(
         seed: setup.seed,
         yield_every: None,
         release: None,
+        machine_words: None,
         kernels: None,
         types: None,
         predictions: None,

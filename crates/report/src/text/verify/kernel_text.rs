@@ -3,7 +3,7 @@
 use relayout_layout::word_lists::word_list;
 use relayout_verify::plan::ExperimentSide;
 
-use super::table::render_tables;
+use super::table::{render_rates, render_tables};
 use crate::documents::verify::{ChangedTypeDocument, PredictionDocument, VerifyDocument};
 
 /// Members that are named of a type that changed.
@@ -12,6 +12,11 @@ const MOVES_MAX: usize = 6;
 /// Renders the changed types, the tables, the replays, the sentences and the verdict.
 pub(super) fn kernel_text(document: &VerifyDocument) -> String {
     let mut text = head(document);
+    if let Some(machine) = &document.machine_words {
+        text.push_str(&format!("Operations a second, {machine}\n\n"));
+        text.push_str(&render_rates(document));
+        text.push('\n');
+    }
     text.push_str("Transfers per operation\n\n");
     text.push_str(&render_tables(document));
     let predictions = document.predictions.iter().flatten();

@@ -1,6 +1,6 @@
 //! Text table in the format of the kernel's LKP robot (0day), with interval and verdict added.
 
-use relayout_verify::judged_change::{ChangeScale, ChangeVerdict};
+use relayout_verify::judged_change::{ChangeBasis, ChangeScale, ChangeVerdict};
 use relayout_verify::plan::ExperimentSide;
 
 use crate::documents::verify::{MetricDocument, SideDocument, VerifyDocument};
@@ -18,34 +18,51 @@ const SLASHES: &str = "             \\          |                \\  ";
 const DETAILS: &str = "\nBy class and member, per operation; no part of the verdict\n\n";
 const METRIC: &str = "metric";
 const INTERVAL: &str = "95% interval";
+/// Heading of the bounds that leave out a tenth of the draws of a machine's rules.
+const DRAWS: &str = "90% of draws";
 /// Largest deviation in percent that is not shown, as in LKP.
 const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 
-/// Renders the metrics that decide the verdict and, if there are any, those that do not.
+/// Renders what was measured or counted, and then what is no part of the verdict, if there is any.
 pub(super) fn render_tables(document: &VerifyDocument) -> String {
-    let mut text = render_table(&document.metrics);
+    let mut text = render_metrics(document, false);
     if !document.details.is_empty() {
         text.push_str(DETAILS);
-        text.push_str(&render_table(&document.details));
+        text.push_str(&render_table(document.details.iter(), INTERVAL));
     }
     text
 }
 
-fn render_table(metrics: &[MetricDocument]) -> String {
+/// Renders the rates in simulated time.
+pub(super) fn render_rates(document: &VerifyDocument) -> String {
+    render_metrics(document, true)
+}
+
+fn render_metrics(document: &VerifyDocument, are_simulated: bool) -> String {
+    let is_shown =
+        |metric: &&MetricDocument| (metric.basis == ChangeBasis::Simulated) == are_simulated;
+    let interval = if are_simulated { DRAWS } else { INTERVAL };
+    render_table(document.metrics.iter().filter(is_shown), interval)
+}
+
+fn render_table<'m>(
+    metrics: impl Iterator<Item = &'m MetricDocument> + Clone,
+    interval_heading: &str,
+) -> String {
     let [before, after] = ExperimentSide::ALL.map(ExperimentSide::as_str);
     let width = |heading: &str, cell_width: fn(&MetricDocument) -> usize| {
         metrics
-            .iter()
+            .clone()
             .map(cell_width)
             .fold(heading.len(), usize::max)
     };
     let name_width = width(METRIC, |metric| metric.name.chars().count());
-    let interval_width = width(INTERVAL, |metric| interval(metric).len());
+    let interval_width = width(interval_heading, |metric| interval(metric).len());
     let mut text = format!(
         "{before:<16} {after}\n\
          ---------------- ---------------------------\n\
          {HEADING}\n\
-         {SLASHES}  {METRIC:name_width$}  {INTERVAL:interval_width$}  verdict\n",
+         {SLASHES}  {METRIC:name_width$}  {interval_heading:interval_width$}  verdict\n",
     );
     for metric in metrics {
         text.push_str(&format!(

@@ -4,7 +4,7 @@ use relayout_contend::CoherenceTally;
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::judged_change::ChangeVerdict;
 use relayout_verify::plan::ExperimentSide;
-use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
+use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, ExperimentSetup};
 use relayout_workflows::verify::kernel::{
     BootCounts, BootSample, BootSamples, DetailSelection, TypeCounts,
 };
@@ -42,6 +42,7 @@ fn samples(pairs: usize, of_type: TypeTransfers, of_kernel: [u64; 2]) -> BootSam
                 ..CoherenceTally::default()
             };
             boots.push(BootSample {
+                operations_per_second: None,
                 side,
                 pair,
                 setting: "mntns, 4 CPUs".to_owned(),
@@ -100,6 +101,45 @@ fn said(samples: &BootSamples) -> String {
         &JudgingRules::default(),
     );
     sentences(samples, &outcome, &details).join("\n")
+}
+
+/// Rates in simulated time decide where there are any: transfers that are saved need not be those that CPUs wait for.
+#[test]
+fn rates_decide_where_there_are_any() {
+    let with_rates = |ratios: [f64; PAIRS]| {
+        let mut samples = samples(PAIRS, [(2000, 100), (2000, 100)], [100_000, 100_000]);
+        for boot in &mut samples.boots {
+            let ratio = match boot.side {
+                ExperimentSide::Before => 1.0,
+                ExperimentSide::After => ratios[boot.pair],
+            };
+            boot.operations_per_second = Some(2e6 * ratio);
+        }
+        samples
+    };
+    let check = |samples: &BootSamples, verdict, part: &str| {
+        let runs = samples.runs(DetailSelection::Without);
+        let outcome = judge_runs(&runs, &JudgingRules::default());
+        assert_eq!(outcome.verdict, verdict, "{outcome:?}");
+        let words = said(samples);
+        assert!(words.contains(part), "{words}");
+        // The saved file is judged alike.
+        let saved = serde_json::to_string(&runs).unwrap();
+        let loaded = ExperimentRuns::parse(&saved).unwrap();
+        assert_eq!(judge_runs(&loaded, &JudgingRules::default()), outcome);
+    };
+    let mut ratios = [1.25; PAIRS];
+    check(
+        &with_rates(ratios),
+        ChangeVerdict::Better,
+        "operations a second: more (+25.0%, 90% of the draws +25.0% to +25.0%)",
+    );
+    ratios[1] = 0.5;
+    check(
+        &with_rates(ratios),
+        ChangeVerdict::Unclear,
+        "operations a second: unclear (+25.0%, 90% of the draws -50.0% to +25.0%), draws of the machine's rules disagree",
+    );
 }
 
 /// Few pairs decide nothing, but can show that misses moved. Three pairs are too few, since the

@@ -5,12 +5,14 @@ use relayout_layout::dwarf::DwarfFile;
 use relayout_messages::{ErrorCategory, RecordingProgress, UserError};
 use relayout_profile::Profile;
 use relayout_record::{
-    GuestKernel, GuestTools, GuestWork, KernelRecording, ModuleFolder, RecordedCode, record_kernel,
+    Error, GuestKernel, GuestTools, GuestWork, KernelRecording, ModuleFolder, RecordedCode,
+    SnapshotStore, TemporarySnapshots, record_kernel,
 };
 use relayout_resolve::{DebugImages, Options, Resolution, resolve};
 use relayout_toolchain::kernel_build::BuiltKernel;
 use relayout_verify::plan::ExperimentSide;
 
+use super::simulated_boots::DrawnBoots;
 use super::{FailedVerification, KernelSettings, PatchedStep};
 
 /// A workload with a number of CPUs.
@@ -28,9 +30,28 @@ impl std::fmt::Display for BootSetting {
     }
 }
 
+/// A pair of boots, one of each kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BootPair {
+    /// Number, from 0.
+    pub index: usize,
+    /// Seed of both boots, so that the workload does the same.
+    pub seed: u64,
+}
+
+/// What a boot gave.
+pub(super) struct RecordedBoot {
+    /// Its recording.
+    pub profile: Profile,
+    /// Operations a second in simulated time; `None` in the time of the host, and where none happened.
+    pub operations_per_second: Option<f64>,
+}
+
 /// Both kernels, with the settings of their recordings.
 pub(super) struct PreparedKernels<'k> {
     settings: &'k KernelSettings,
+    /// Machine in whose simulated time they execute; `None` for the time of the host.
+    simulated: Option<DrawnBoots<'k>>,
     kernels: [GuestKernel<'k>; 2],
     tools: &'k GuestTools,
     interrupt: InterruptFlag,
@@ -54,8 +75,10 @@ impl PreparedKernels<'_> {
             GuestKernel::open(&before.image, &files[0])?,
             GuestKernel::open(&after.image, &files[1])?,
         ];
+        let simulated = settings.simulated.as_ref();
         then(&PreparedKernels {
             settings,
+            simulated: simulated.map(|boots| DrawnBoots::new(boots, settings.pairs)),
             kernels,
             tools,
             interrupt,
@@ -72,17 +95,11 @@ impl PreparedKernels<'_> {
         &self,
         side: ExperimentSide,
         setting: &BootSetting,
-        seed: u64,
+        pair: BootPair,
         progress: &dyn RecordingProgress,
-    ) -> Result<Profile, FailedVerification> {
+    ) -> Result<RecordedBoot, FailedVerification> {
         let kernel = &self.kernels[side as usize];
-        let recording = self.recording(setting, seed);
-        let recorded = record_kernel(&recording, kernel, self.tools, progress, self.interrupt);
-        recorded
-            .and_then(|recorded| match recorded.problem {
-                Some(problem) => Err(problem),
-                None => Ok(recorded.profile),
-            })
+        self.record_guest(kernel, setting, pair, progress)
             .map_err(|cause| {
                 let (patched, is_patched) = match side {
                     ExperimentSide::Before => ("without", false),
@@ -110,8 +127,38 @@ impl PreparedKernels<'_> {
         Ok(then(&resolution?))
     }
 
-    fn recording(&self, setting: &BootSetting, seed: u64) -> KernelRecording {
-        KernelRecording {
+    fn record_guest(
+        &self,
+        kernel: &GuestKernel<'_>,
+        setting: &BootSetting,
+        pair: BootPair,
+        progress: &dyn RecordingProgress,
+    ) -> Result<RecordedBoot, UserError> {
+        let mut recording = self.recording(setting, pair)?;
+        let store = { recording.simulation.as_ref() }.and_then(|_| SnapshotStore::locate());
+        let snapshots = store.map(|store| store.begin_temporary()).transpose()?;
+        recording.snapshots = snapshots.as_ref().map(TemporarySnapshots::store);
+        let recorded = record_kernel(&recording, kernel, self.tools, progress, self.interrupt)?;
+        recorded.problem.map_or(Ok(()), Err)?;
+        let window = recorded.rates.as_ref().map(|rates| &rates.window);
+        Ok(RecordedBoot {
+            operations_per_second: window.and_then(|window| window.operations_per_second()),
+            profile: recorded.profile,
+        })
+    }
+
+    fn recording(&self, setting: &BootSetting, pair: BootPair) -> Result<KernelRecording, Error> {
+        let has_end = self.settings.iterations.is_some();
+        let simulated = self.simulated.as_ref();
+        let simulation = simulated
+            .map(|boots| boots.simulation(setting.cpus, pair.index, has_end))
+            .transpose()?;
+        // A parameter that nobody reads makes another boot, with its own state of the kernel's memory.
+        let append = match &simulation {
+            Some(_) => format!("verify.boot={}", pair.index),
+            None => String::new(),
+        };
+        Ok(KernelRecording {
             code: RecordedCode::Kernel,
             work: GuestWork::Workload(setting.workload.clone()),
             modules: Vec::new(),
@@ -119,17 +166,17 @@ impl PreparedKernels<'_> {
             threads: setting.cpus.into(),
             iterations: self.settings.iterations,
             cpus: setting.cpus,
-            seed,
+            seed: pair.seed,
             yield_every: self.settings.yield_every,
             memory_bytes: self.settings.memory_bytes,
-            append: String::new(),
+            append,
             qemu_arguments: Vec::new(),
             bursts: None,
             time_limit: self.settings.time_limit,
             idle: None,
+            simulation,
             // Each kernel is new, and each seed is recorded once.
-            simulation: None,
             snapshots: None,
-        }
+        })
     }
 }

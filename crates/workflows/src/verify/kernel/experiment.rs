@@ -11,7 +11,7 @@ use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::{ExperimentPlan, ExperimentSide};
 use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 
-use super::boots::{BootSetting, PreparedKernels};
+use super::boots::{BootPair, BootSetting, PreparedKernels};
 use super::counts::count_transfers;
 use super::samples::{BootSample, BootSamples, DetailSelection};
 use super::{FailedVerification, KernelSettings};
@@ -133,9 +133,12 @@ impl<'a> KernelExperiment<'a> {
                 side.as_str()
             ),
         };
-        // One seed for both boots of a pair, so that the workload does the same.
-        let seed = self.plan.seed.wrapping_add(pair as u64);
-        let mut profile = boots.record(side, setting, seed, &progress)?;
+        let boot_pair = BootPair {
+            index: pair,
+            seed: self.plan.seed.wrapping_add(pair as u64),
+        };
+        let recorded = boots.record(side, setting, boot_pair, &progress)?;
+        let mut profile = recorded.profile;
         let counts = boots.resolve(side, &profile, |resolution| {
             count_transfers(&profile, resolution, &self.names)
         })?;
@@ -149,13 +152,19 @@ impl<'a> KernelExperiment<'a> {
             pair,
             setting: setting.to_string(),
             counts,
+            operations_per_second: recorded.operations_per_second,
             wall_s: begun.elapsed().as_secs_f64(),
         });
         if pair == 0 {
             self.keep(side, setting, &mut profile)?;
         }
         let kept = self.kept.entry(setting.to_string()).or_default();
-        if side == ExperimentSide::Before && kept.len() < KEPT_MAX {
+        // The order of other rules is another order, which is not replayed with it.
+        let kept_max = match self.settings.simulated {
+            Some(_) => 1,
+            None => KEPT_MAX,
+        };
+        if side == ExperimentSide::Before && kept.len() < kept_max {
             kept.push(profile);
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use relayout_contend::CoherenceTally;
 use relayout_verify::extract::Values;
+use relayout_verify::judged_change::ChangeBasis;
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentSide;
 use relayout_verify::runs::{
@@ -22,6 +23,8 @@ const MEMBER_SHARE_MIN: f64 = 0.01;
 const MEMBER_MIN: f64 = 0.05;
 /// Suffix of a type's name in the metric of the members that are not shown.
 const OTHER_MEMBERS: &str = ": other members";
+/// Name of the metric of the rate in simulated time.
+pub const OPERATIONS: &str = "operations";
 /// Name of the metric of the whole kernel.
 pub const KERNEL: &str = "kernel";
 /// Suffix of a type's name in the metric of the transfers that are false by first touch.
@@ -38,6 +41,8 @@ pub struct BootSample {
     pub setting: String,
     /// Counts of the boot's recording.
     pub counts: BootCounts,
+    /// Operations a second in simulated time; `None` in the time of the host.
+    pub operations_per_second: Option<f64>,
     /// Seconds of booting and recording.
     pub wall_s: f64,
 }
@@ -64,11 +69,42 @@ pub enum DetailSelection {
     Both,
 }
 
-/// A number per operation of one boot.
-struct CountMetric {
+/// A number of one boot.
+struct BootMetric {
     name: String,
     is_detail: bool,
-    count: Box<dyn Fn(&BootCounts) -> u64>,
+    number: BootNumber,
+}
+
+/// Source of a number.
+enum BootNumber {
+    /// A count, for each operation.
+    Count(Box<dyn Fn(&BootCounts) -> u64>),
+    /// Operations a second in simulated time.
+    Rate,
+}
+
+impl BootMetric {
+    fn value(&self, sample: &BootSample) -> Option<f64> {
+        match &self.number {
+            BootNumber::Count(count) => Some(per_operation(count(&sample.counts), &sample.counts)),
+            BootNumber::Rate => sample.operations_per_second,
+        }
+    }
+
+    fn describe(&self) -> MetricDescription {
+        let (better, unit, basis) = match self.number {
+            BootNumber::Count(_) => (BetterDirection::Lower, "1/operation", None),
+            BootNumber::Rate => (BetterDirection::Higher, "1/s", Some(ChangeBasis::Simulated)),
+        };
+        MetricDescription {
+            name: self.name.clone(),
+            better,
+            unit: Some(unit.to_owned()),
+            is_detail: self.is_detail,
+            basis,
+        }
+    }
 }
 
 impl BootSamples {
@@ -79,8 +115,8 @@ impl BootSamples {
 
     /// The metrics of all boots.
     pub fn runs(&self, which: DetailSelection) -> ExperimentRuns {
-        let numbers: Vec<CountMetric> = self
-            .count_metrics()
+        let numbers: Vec<BootMetric> = self
+            .metrics()
             .into_iter()
             .filter(|number| match which {
                 DetailSelection::Without => !number.is_detail,
@@ -104,32 +140,29 @@ impl BootSamples {
             start.wall_s += sample.wall_s;
             for (number, values) in numbers.iter().zip(&mut start.values) {
                 // Nothing to compare where neither kernel ever had any.
-                if self.is_counted(number, &sample.setting) {
-                    let value = per_operation((number.count)(&sample.counts), &sample.counts);
+                let value = number.value(sample);
+                if let Some(value) = value.filter(|_| self.has_any(number, &sample.setting)) {
                     values.insert(sample.setting.clone(), vec![value]);
                 }
             }
         }
-        let about = |number: &CountMetric| MetricDescription {
-            name: number.name.clone(),
-            better: BetterDirection::Lower,
-            unit: Some("1/operation".to_owned()),
-            is_detail: number.is_detail,
-        };
         ExperimentRuns {
             schema: SCHEMA.to_owned(),
             setup: self.setup.clone(),
-            metrics: numbers.iter().map(about).collect(),
+            metrics: numbers.iter().map(BootMetric::describe).collect(),
             ending: self.ending,
             starts: starts.into_values().collect(),
         }
     }
 
-    fn is_counted(&self, number: &CountMetric, setting: &str) -> bool {
-        self.boots
-            .iter()
-            .filter(|sample| sample.setting == setting)
-            .any(|sample| (number.count)(&sample.counts) > 0)
+    fn has_any(&self, number: &BootMetric, setting: &str) -> bool {
+        let mut of_setting = (self.boots.iter()).filter(|sample| sample.setting == setting);
+        of_setting.any(|sample| number.value(sample).is_some_and(|value| value > 0.0))
+    }
+
+    /// Tells whether the boots executed in simulated time.
+    pub fn are_simulated(&self) -> bool {
+        (self.boots.iter()).any(|sample| sample.operations_per_second.is_some())
     }
 
     /// Settings of the boots, in the order of the first pair.
@@ -182,15 +215,24 @@ impl BootSamples {
         largest(sums, MEMBERS_MAX)
     }
 
-    fn count_metrics(&self) -> Vec<CountMetric> {
+    fn metrics(&self) -> Vec<BootMetric> {
         let mut numbers = Vec::new();
+        if self.are_simulated() {
+            numbers.push(BootMetric {
+                name: OPERATIONS.to_owned(),
+                is_detail: false,
+                number: BootNumber::Rate,
+            });
+        }
         let mut add_subject = |name: &str, tally_of: fn(&BootCounts, &str) -> CoherenceTally| {
             let mut add = |suffix: &str, is_detail, number: fn(CoherenceTally) -> u64| {
                 let key = name.to_owned();
-                numbers.push(CountMetric {
+                numbers.push(BootMetric {
                     name: format!("{name}{suffix}"),
                     is_detail,
-                    count: Box::new(move |counts| number(tally_of(counts, &key))),
+                    number: BootNumber::Count(Box::new(move |counts| {
+                        number(tally_of(counts, &key))
+                    })),
                 });
             };
             add("", false, |tally| tally.transfers());
@@ -212,22 +254,22 @@ impl BootSamples {
             let members = self.member_names(&name);
             for member in &members {
                 let key = (name.clone(), member.clone());
-                numbers.push(CountMetric {
+                numbers.push(BootMetric {
                     name: member_metric_name(&name, member),
                     is_detail: true,
-                    count: Box::new(move |counts| {
+                    number: BootNumber::Count(Box::new(move |counts| {
                         let type_counts = counts.types.get(&key.0);
                         type_counts
                             .and_then(|type_counts| type_counts.members.get(&key.1))
                             .copied()
                             .unwrap_or(0)
-                    }),
+                    })),
                 });
             }
-            numbers.push(CountMetric {
+            numbers.push(BootMetric {
                 name: format!("{name}{OTHER_MEMBERS}"),
                 is_detail: true,
-                count: Box::new(move |counts| {
+                number: BootNumber::Count(Box::new(move |counts| {
                     let members_of_type = counts
                         .types
                         .get(&name)
@@ -238,7 +280,7 @@ impl BootSamples {
                         .filter(|(member, _)| !members.contains(member))
                         .map(|(_, transfers)| transfers)
                         .sum()
-                }),
+                })),
             });
         }
         numbers

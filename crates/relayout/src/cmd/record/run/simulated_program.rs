@@ -18,7 +18,7 @@ use crate::arguments;
 use crate::cmd::record::{RepeatedRecording, default_profile, print_window};
 use crate::complete;
 use crate::exit::ExitStatus;
-use crate::option_groups::{ProfileArgs, RepeatArgs, SimulatedMachineArgs};
+use crate::option_groups::{ProfileArgs, RatesArgs, RepeatArgs, SimulatedMachineArgs};
 use crate::progress::TerminalProgress;
 
 /// CPUs of a guest that is asked for none.
@@ -58,6 +58,8 @@ const HOST_OPTIONS: [&str; 6] = [
 pub struct SimulatedProgramArgs {
     #[command(flatten)]
     machine: SimulatedMachineArgs,
+    #[command(flatten)]
+    rates: RatesArgs,
     /// Give the guest N CPUs [default: 4]
     #[arg(long, requires = "machine", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     cpus: Option<u16>,
@@ -99,7 +101,7 @@ impl SimulatedProgramArgs {
     pub fn run(&self, subject: &SimulatedProgram<'_>) -> Result<ExitStatus, UserError> {
         let default_output = || default_profile(subject.program[0].as_ref());
         let output = { subject.profile.output.clone() }.unwrap_or_else(default_output);
-        if !self.machine.rates {
+        if !self.rates.rates {
             require_writable(&output, subject.profile.force)?;
         }
         let recording = self.recording(subject)?;
@@ -116,8 +118,8 @@ impl SimulatedProgramArgs {
             };
             record_kernel(&recording, &kernel, &tools, progress, interrupt)
         };
-        if self.machine.rates {
-            return print_window(|progress| record(0, progress), self.machine.json);
+        if self.rates.rates {
+            return print_window(|progress| record(0, progress), self.rates.json);
         }
         let repeated = RepeatedRecording {
             times: subject.repeat.repeat,
@@ -157,7 +159,7 @@ impl SimulatedProgramArgs {
             bursts: subject.repeat.bursts,
             simulation: Some(self.simulation(cpus)?),
             time_limit: subject.time_limit.unwrap_or(TIME_LIMIT_DEFAULT),
-            idle: self.machine.rates.then_some(IdleWindow::Time),
+            idle: self.rates.rates.then_some(IdleWindow::Time),
             snapshots: SnapshotStore::locate(),
         })
     }
