@@ -195,7 +195,7 @@ fn rates_in_simulated_time_decide_where_all_draws_agree() {
     check(&[simulated("main", Unclear)], false, Ok(()));
     check(&[simulated("other", Better)], false, Ok(()));
     check(&[], false, Ok(()));
-    let loss = "other loses: rate: median 12.500e6 before and 13.000e6 after; within pairs +4.0%, 90% of the draws +3.0%";
+    let loss = "other loses: rate: median 12.500e6 before and 13.000e6 after; within pairs +4.0%, draws +3.0%";
     check(
         &[simulated("main", Better), simulated("other", Worse)],
         true,

@@ -89,7 +89,7 @@ impl BenchEffect {
         let after = self.subject.number_words(self.judged.after);
         let interval = self.judged.interval_text();
         let of_interval = match self.judged.basis {
-            ChangeBasis::Simulated => "90% of the draws",
+            ChangeBasis::Simulated => "draws",
             ChangeBasis::Measured | ChangeBasis::Counted | ChangeBasis::Replayed => "95% interval",
         };
         let interval = interval.map(|[low, high]| format!(", {of_interval} {low} to {high}"));

@@ -102,7 +102,7 @@ pub(crate) struct MetricDocument {
     pub(crate) basis: ChangeBasis,
     /// Change in percent; null if it cannot be told, or has no percentage.
     pub(crate) change_percent: Option<f64>,
-    /// 95% interval of the change in percent; of simulated rates, the bounds that leave out a tenth of the draws; null if it cannot be told, or has no percentage.
+    /// 95% interval of the change in percent; of simulated rates, the bounds that leave out at most a tenth of the draws; null if it cannot be told, or has no percentage.
     pub(crate) ci95_percent: Option<[f64; 2]>,
     /// How the change is computed.
     #[schemars(with = "String")]

@@ -39,7 +39,7 @@ pub(crate) fn kernel_sentences(
     let mut words = Vec::new();
     for setting in samples.setting_names() {
         if let Some(rate) = find_metric(outcome, OPERATIONS, &setting) {
-            let change = change_text(rate, RATE_WORDS, "90% of the draws");
+            let change = change_text(rate, RATE_WORDS, "draws");
             words.push(format!("{setting}: operations a second: {change}"));
         }
         for name in samples.type_names() {

@@ -18,8 +18,8 @@ const SLASHES: &str = "             \\          |                \\  ";
 const DETAILS: &str = "\nBy class and member, per operation; no part of the verdict\n\n";
 const METRIC: &str = "metric";
 const INTERVAL: &str = "95% interval";
-/// Heading of the bounds that leave out a tenth of the draws of a machine's rules.
-const DRAWS: &str = "90% of draws";
+/// Heading of the bounds that leave out at most a tenth of the draws of a machine's rules.
+const DRAWS: &str = "draws";
 /// Largest deviation in percent that is not shown, as in LKP.
 const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 

@@ -132,13 +132,13 @@ fn rates_decide_where_there_are_any() {
     check(
         &with_rates(ratios),
         ChangeVerdict::Better,
-        "operations a second: more (+25.0%, 90% of the draws +25.0% to +25.0%)",
+        "operations a second: more (+25.0%, draws +25.0% to +25.0%)",
     );
     ratios[1] = 0.5;
     check(
         &with_rates(ratios),
         ChangeVerdict::Unclear,
-        "operations a second: unclear (+25.0%, 90% of the draws -50.0% to +25.0%), draws of the machine's rules disagree",
+        "operations a second: unclear (+25.0%, draws -50.0% to +25.0%), draws of the machine's rules disagree",
     );
 }
 
