@@ -243,6 +243,7 @@ fn render_text(form: ReportText, report: &ReportContents<'_>) -> String {
     match form {
         ReportText::Mail => render_mail(report),
         ReportText::Svg => render_svg(report),
+        ReportText::Screen(width) => text::report::screen::render_screen(report, width),
         ReportText::Terminal(Some(width)) => text::report::render_within(report, width),
         ReportText::Terminal(None) => text::report::render(report),
     }

@@ -5,10 +5,12 @@ mod arguments;
 mod calls;
 mod compiler;
 mod flags;
+mod links;
 mod rust;
 mod stand_in;
 mod trial;
 
+pub use self::links::make_compiler_links;
 pub use self::rust::rust_flags;
 pub use self::trial::try_compiler;
 

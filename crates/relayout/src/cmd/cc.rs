@@ -2,10 +2,11 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::CommandFactory;
 use relayout_messages::UserError;
-use relayout_toolchain::cc::{CompilerDriver, become_compiler, rust_flags};
+use relayout_toolchain::cc::{CompilerDriver, become_compiler, make_compiler_links, rust_flags};
 
 use crate::exit::ExitStatus;
 use crate::print::{print_failure, print_line, print_text};
@@ -16,6 +17,11 @@ Stands in for the compiler, and becomes it after adding what lets the code annou
   ./configure CC=\"relayout cc\" CXX=\"relayout c++\"
   CC=\"relayout cc\" CXX=\"relayout c++\" cmake -B build -S .
   relayout record run -- ./program
+
+Builds that take the compiler for one word (meson, cargo's cc crate, a cmake project that runs it) want links: \
+'relayout cc --relayout-links [DIR]' makes relayout-cc and relayout-c++ beside the command, or in DIR; packages have \
+them.
+  CC=relayout-cc CXX=relayout-c++ meson setup build
 
 All arguments are the compiler's own, --help and --version too ('relayout cc --relayout-help' says \
 this). Which compiler: $RELAYOUT_CC and $RELAYOUT_CXX, else cc and c++; or, before all other \
@@ -49,29 +55,45 @@ pub struct Args {
 /// Becomes the compiler if the command line asks for it: before anything else looks at the
 /// arguments, which are not ours.
 pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
-    let mut words = env::args_os().skip(1);
-    let driver = match words.next()?.to_str()? {
-        "cc" => CompilerDriver::C,
-        "c++" => CompilerDriver::Cxx,
-        _ => return None,
+    let mut words = env::args_os();
+    let name = words.next()?;
+    let driver = match CompilerDriver::from_link(Path::new(&name)) {
+        Some(driver) => driver,
+        None => match words.next()?.to_str()? {
+            "cc" => CompilerDriver::C,
+            "c++" => CompilerDriver::Cxx,
+            _ => return None,
+        },
     };
     let arguments: Vec<OsString> = words.collect();
-    let own = match arguments.first().and_then(|word| word.to_str()) {
-        Some("--relayout-help") => Some(Ok(help::<C>())),
-        Some("--relayout-rustflags") => Some(rust_flags().map(|flags| flags + "\n")),
-        _ => None,
-    };
-    if let Some(text) = own {
-        return Some(
-            text.map_err(UserError::from)
-                .and_then(|text| print_text(&text))
-                .map_or_else(|error| end_with(&error), |()| ExitStatus::Done),
-        );
+    let text: Option<Result<String, UserError>> =
+        match arguments.first().and_then(|word| word.to_str()) {
+            Some("--relayout-help") => Some(Ok(help::<C>())),
+            Some("--relayout-rustflags") => Some(
+                rust_flags()
+                    .map(|flags| flags + "\n")
+                    .map_err(UserError::from),
+            ),
+            Some("--relayout-links") => Some(make_links(arguments.get(1).map(Path::new))),
+            _ => None,
+        };
+    if let Some(text) = text {
+        let printed = text.and_then(|text| print_text(&text));
+        return Some(printed.map_or_else(|error| end_with(&error), |()| ExitStatus::Done));
     }
     let error = become_compiler(driver, &arguments, |note| {
         print_line(&format!("relayout cc: note: {note}"));
     });
     Some(end_with(&error.into()))
+}
+
+/// Makes links to the command in a folder, by default its own, and returns their paths.
+fn make_links(folder: Option<&Path>) -> Result<String, UserError> {
+    let command =
+        env::current_exe().map_err(UserError::wrap("cannot find the program of this process"))?;
+    let folder = folder.or(command.parent()).unwrap_or(Path::new("."));
+    let made = make_compiler_links(&command, folder)?.into_iter();
+    Ok(made.map(|link| format!("{}\n", link.display())).collect())
 }
 
 fn end_with(error: &UserError) -> ExitStatus {

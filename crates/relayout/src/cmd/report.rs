@@ -59,7 +59,11 @@ pub struct Args {
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = arguments::coefficient)]
     pub pair_coefficient: Option<f64>,
-    /// Show the first N findings; 0 for all [default: 10; in files, 300]
+    /// Print everything: how it was recorded, members and functions of the first ten findings, what has no name, and limits
+    /// [default: one screen]
+    #[arg(long, conflicts_with_all = ["json", "explain"])]
+    pub all: bool,
+    /// Print everything, with the first N findings; 0 for all of them [default: 10; in files, 300]
     #[arg(long, value_name = "N", value_parser = arguments::whole::<usize>)]
     pub top: Option<usize>,
     /// Show only findings of this type or variable
@@ -125,6 +129,7 @@ impl Args {
             format: TextForm::Terminal,
             source: None,
             pair_coefficient: None,
+            all: false,
             top: None,
             type_name: None,
             explain: None,

@@ -2,6 +2,7 @@
 
 use relayout_advice::TypeJudgements;
 use relayout_messages::UserError;
+use relayout_report::text::report::screen::WIDTH_DEFAULT;
 use relayout_session::{ProfileCache, ProfileQuestion, pair_coefficient_or_measured};
 use serde::Serialize;
 
@@ -38,7 +39,9 @@ pub(super) enum ReportForm {
 /// Form of a report that is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum ReportText {
-    /// For a terminal, in so many columns; `None` for any width.
+    /// The first screen, in so many columns.
+    Screen(usize),
+    /// All of it, in so many columns; `None` for any width.
     Terminal(Option<usize>),
     Mail,
     Svg,
@@ -66,7 +69,11 @@ impl ReportQuestion {
             (true, _) => ReportForm::Json,
             (false, _) if args.explain.is_some() => EXPLANATION_FORM,
             (false, TextForm::Terminal) => {
-                ReportForm::Text(ReportText::Terminal(arguments::text_width(args.width)))
+                let width = arguments::text_width(args.width);
+                ReportForm::Text(match args.all || args.top.is_some() {
+                    true => ReportText::Terminal(width),
+                    false => ReportText::Screen(width.unwrap_or(WIDTH_DEFAULT)),
+                })
             }
             (false, TextForm::Mail) => ReportForm::Text(ReportText::Mail),
             (false, TextForm::Svg) => ReportForm::Text(ReportText::Svg),

@@ -55,6 +55,44 @@ fn needs_runtime(place: &Place, file: &str) -> bool {
         .any(|l| l.contains("NEEDED") && l.contains("librelayout_rt.so"))
 }
 
+/// A link is one word, for builds that do not take `relayout cc` for a compiler.
+#[test]
+fn links_are_compilers() {
+    require_programs(&["gcc", "g++"]);
+    let place = place();
+    fs::create_dir(place.path("bin")).unwrap();
+    let made = succeeds(&place, "cc --relayout-links bin").stdout;
+    assert_eq!(made, "bin/relayout-cc\nbin/relayout-c++\n");
+    let link = |name: &str, words: &str| place.other(place.path(name).to_str().unwrap(), words);
+    for (name, compiler) in [("bin/relayout-cc", "gcc"), ("bin/relayout-c++", "g++")] {
+        for words in ["-dumpmachine", "-print-prog-name=ld", "--version"] {
+            let expect = place.other(&format!("/usr/bin/{compiler}"), words).stdout;
+            let said = link(name, words).stdout;
+            // gcc tells by which name it was called.
+            let tail = |text: &str| text.split_once(' ').map(|(_, tail)| tail.to_owned());
+            match words {
+                "--version" => assert_eq!(tail(&said), tail(&expect)),
+                _ => assert_eq!(said, expect),
+            }
+        }
+    }
+    let linked = link("bin/relayout-cc", "a.c m.c -o program");
+    assert_eq!(linked.code, Some(0), "{linked:?}");
+    assert!(needs_runtime(&place, "program"));
+    // Again is as well; a file of the user's stays.
+    succeeds(&place, "cc --relayout-links bin");
+    fs::create_dir(place.path("own")).unwrap();
+    place.write("own/relayout-c++", "");
+    let refused = place.said("cc --relayout-links own");
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused
+            .stderr
+            .contains("own/relayout-c++ is there, and no link"),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn answers_are_those_of_the_compiler() {
     with_each_compiler(|place, compiler| {

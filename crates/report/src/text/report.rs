@@ -6,6 +6,7 @@
 mod adjacent;
 mod detail;
 mod head;
+pub mod screen;
 
 use std::fmt::{self, Write};
 

@@ -11,6 +11,8 @@ use crate::documents::report::finding::{
 };
 use crate::documents::report::{ReportDocument, declaring_document};
 
+/// Type of glibc for a piece of the heap, of which the debug information of libc knows.
+const MALLOC_CHUNK: &str = "malloc_chunk";
 /// Pairs of instructions of a finding that are shown.
 pub(crate) const PAIRS_MAX: usize = 3;
 
@@ -52,6 +54,8 @@ fn name_words(
     declaring: Option<&DeclaringDocument>,
 ) -> String {
     match (variable, declaring) {
+        // The allocator's view of memory whose type nothing tells.
+        (None, _) if type_name == MALLOC_CHUNK => "heap, type unknown".to_owned(),
         (Some(variable), Some(declaring)) => {
             format!("{variable} of {}", declaring_words(declaring))
         }

@@ -9,6 +9,7 @@ use relayout_advice::{BenchEffect, ChangeRejection, EffectSubject, TrialStage};
 use relayout_files::{cannot, write_atomically};
 use relayout_measure::ProgramCommand;
 use relayout_messages::{ProblemReason, UserError};
+use relayout_toolchain::cc::make_compiler_links;
 use relayout_verify::judge::{JudgedMetric, JudgingRules};
 use relayout_verify::metric::Metric;
 
@@ -86,7 +87,7 @@ impl ProgramSteps<'_> {
             .step(&format!("{folder}: building for recording"));
         let log = self.log(folder, "record-build");
         let runner = self.runner()?;
-        if let Err(failed) = runner.run(&self.recording_build(), &source, &log)? {
+        if let Err(failed) = runner.run(&self.recording_build()?, &source, &log)? {
             return Ok(Err(("build for recording".to_owned(), failed)));
         }
         let recorded = RecordedBuild::new(self.state, folder);
@@ -213,15 +214,14 @@ impl ProgramSteps<'_> {
 
     /// Returns the build command with relayout as the compiler: for make also where the makefile
     /// names another one.
-    fn recording_build(&self) -> ProgramCommand {
+    fn recording_build(&self) -> Result<ProgramCommand, UserError> {
         if let Some(build) = &self.program.record_build {
-            return ProgramCommand::for_shell(build);
+            return Ok(ProgramCommand::for_shell(build));
         }
-        let relayout = self.tools.relayout.display().to_string();
-        let compilers = [
-            ("CC", format!("{relayout} cc")),
-            ("CXX", format!("{relayout} c++")),
-        ];
+        // One word each: cmake and meson run the first word of more.
+        let links = make_compiler_links(&self.tools.relayout, self.state.path())?;
+        let links = links.iter().map(|link| link.display().to_string());
+        let compilers: Vec<(&str, String)> = ["CC", "CXX"].into_iter().zip(links).collect();
         let escaped = |(name, value): &(&str, String)| {
             let value = value
                 .replace('\\', "\\\\")
@@ -231,12 +231,13 @@ impl ProgramSteps<'_> {
         };
         let make_flags: String = compilers.iter().map(escaped).collect();
         let mut command = ProgramCommand::for_shell(&self.program.build);
-        let named = compilers.map(|(name, value)| (name.to_owned(), value));
+        let named = compilers.into_iter();
+        let named = named.map(|(name, value)| (name.to_owned(), value));
         command.environment.extend(named);
         command
             .environment
             .push(("MAKEFLAGS".to_owned(), format!(" --{make_flags}")));
-        command
+        Ok(command)
     }
 
     fn recording_command(

@@ -184,13 +184,16 @@ pub(super) fn configuration_answer(
         answers.extend(written.edited.reach.sentence().map(str::to_owned));
         answers.extend(written.compile_tests.iter().map(CompileTest::sentence));
     }
-    match answers.is_empty() {
-        true => {
+    match (answers.is_empty(), reviewed.view.resolved.profile.meta.target.as_str()) {
+        (false, _) => answers.join(" "),
+        (true, "kernel") => {
             "none was given: --other-build NAME=VMLINUX scores another build, --compile ARCH:CONFIG \
              compiles the patch for it (32-bit too)."
                 .to_owned()
         }
-        false => answers.join(" "),
+        (true, _) => {
+            "none was given: --other-build NAME=PROGRAM scores another build of it.".to_owned()
+        }
     }
 }
 
