@@ -61,7 +61,7 @@ pub struct Args {
     pub pair_coefficient: Option<f64>,
     /// Print everything: how it was recorded, members and functions of the first ten findings, what has no name, and limits
     /// [default: one screen]
-    #[arg(long, conflicts_with_all = ["json", "explain"])]
+    #[arg(long, conflicts_with = "explain")]
     pub all: bool,
     /// Print everything, with the first N findings; 0 for all of them [default: 10; in files, 300]
     #[arg(long, value_name = "N", value_parser = arguments::whole::<usize>)]

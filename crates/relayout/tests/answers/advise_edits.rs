@@ -188,7 +188,7 @@ fn report_and_advise_share_one_judgement() {
     let percent = &advised["candidates"][recommended]["change_percent"]["value"];
     let change = finding("")["saving"]["change"].as_f64().expect("a saving");
     assert!((change * 100.0 - percent.as_f64().expect("a change")).abs() < 0.01);
-    let text = succeed(&place, "report apart.relayout").stdout;
+    let text = succeed(&place, "report apart.relayout --all").stdout;
     assert!(
         text.contains("on all lines of pair by another layout"),
         "{text}"
@@ -217,7 +217,7 @@ struct ReportedType {
 
 impl ReportedType {
     fn read(place: &Place, profile: &str, type_name: &str, options: &str) -> Self {
-        let text = succeed(place, &format!("report {profile} {options}")).stdout;
+        let text = succeed(place, &format!("report {profile} --all {options}")).stdout;
         let title = format!("{type_name} +0: ");
         let mut sections = text.split("\n#");
         let section =
@@ -342,7 +342,11 @@ fn only_a_thorough_search_says_that_moving_members_does_not_help() {
 fn report_is_no_wider_than_asked() {
     let place = recorded_pair();
     for width in [60, 80, 100] {
-        let text = succeed(&place, &format!("report apart.relayout --width {width}")).stdout;
+        let text = succeed(
+            &place,
+            &format!("report apart.relayout --all --width {width}"),
+        )
+        .stdout;
         let is_too_wide =
             |line: &&str| line.chars().count() > width && line.trim_start().contains(' ');
         assert_eq!(text.lines().find(is_too_wide), None, "{width}: {text}");

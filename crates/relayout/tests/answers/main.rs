@@ -14,5 +14,6 @@ mod order_and_doubt;
 mod outcomes;
 mod pages;
 mod prediction;
+mod screens;
 mod twins;
 mod view;

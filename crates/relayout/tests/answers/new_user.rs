@@ -94,10 +94,10 @@ fn given_layouts_were_not_chosen() {
 #[test]
 fn what_was_not_counted_is_not_called_none() {
     let place = recorded_turns(4);
-    let report = json(&place, "report out --type conn");
+    let report = json(&place, "report out --all --type conn");
     let member = &report["findings"][0]["members"][0];
     assert_eq!(member["counted"], false, "{member:#}");
-    let said = text(&place, "report out --type conn");
+    let said = text(&place, "report out --all --type conn");
     let hits = said.lines().find(|line| line.contains(" hits "));
     let words: Vec<&str> = hits.unwrap_or_default().split_whitespace().collect();
     assert_eq!(words.get(3..6), Some(&["?", "?", "?"][..]), "{said}");

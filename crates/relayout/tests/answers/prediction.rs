@@ -208,7 +208,7 @@ fn a_finding_that_changes_its_kind_is_no_advice() {
     assert_eq!(found["type"], "hot", "{found}");
     assert_eq!(found["unstable"], true, "{found}");
     assert_eq!(found["advice"].as_array().map(Vec::len), Some(0), "{found}");
-    let said = text(&place, "report p");
+    let said = text(&place, "report p --all");
     assert!(
         said.contains("Unstable: not the same thing in all recordings"),
         "{said}"

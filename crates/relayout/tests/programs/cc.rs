@@ -60,11 +60,11 @@ fn needs_runtime(place: &Place, file: &str) -> bool {
 fn links_are_compilers() {
     require_programs(&["gcc", "g++"]);
     let place = place();
-    fs::create_dir(place.path("bin")).unwrap();
-    let made = succeeds(&place, "cc --relayout-links bin").stdout;
-    assert_eq!(made, "bin/relayout-cc\nbin/relayout-c++\n");
+    fs::create_dir(place.path("links")).unwrap();
+    let made = succeeds(&place, "cc --relayout-links links").stdout;
+    assert_eq!(made, "links/relayout-cc\nlinks/relayout-c++\n");
     let link = |name: &str, words: &str| place.other(place.path(name).to_str().unwrap(), words);
-    for (name, compiler) in [("bin/relayout-cc", "gcc"), ("bin/relayout-c++", "g++")] {
+    for (name, compiler) in [("links/relayout-cc", "gcc"), ("links/relayout-c++", "g++")] {
         for words in ["-dumpmachine", "-print-prog-name=ld", "--version"] {
             let expect = place.other(&format!("/usr/bin/{compiler}"), words).stdout;
             let said = link(name, words).stdout;
@@ -76,11 +76,11 @@ fn links_are_compilers() {
             }
         }
     }
-    let linked = link("bin/relayout-cc", "a.c m.c -o program");
+    let linked = link("links/relayout-cc", "a.c m.c -o program");
     assert_eq!(linked.code, Some(0), "{linked:?}");
     assert!(needs_runtime(&place, "program"));
     // Again is as well; a file of the user's stays.
-    succeeds(&place, "cc --relayout-links bin");
+    succeeds(&place, "cc --relayout-links links");
     fs::create_dir(place.path("own")).unwrap();
     place.write("own/relayout-c++", "");
     let refused = place.said("cc --relayout-links own");

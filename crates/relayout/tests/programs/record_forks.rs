@@ -156,7 +156,7 @@ fn memory_that_processes_share_is_not_joined_and_that_is_said() {
         ended.stderr.contains("processes share memory (MAP_SHARED)"),
         "{ended:?}"
     );
-    let text = place.said("report out").stdout;
+    let text = place.said("report out --all").stdout;
     assert!(
         text.contains("transfers between processes are not recorded"),
         "{text}"
@@ -185,7 +185,7 @@ fn a_child_that_a_signal_ends_is_incomplete() {
         let run = &report["runs"][1];
         assert_eq!(run["complete"], false, "{how}: {run}");
         assert!(run["ended"].as_str().unwrap().starts_with(ended), "{run}");
-        let text = place.said("report out").stdout;
+        let text = place.said("report out --all").stdout;
         assert!(
             text.contains("is incomplete: the process was ended"),
             "{text}"

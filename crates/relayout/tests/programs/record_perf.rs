@@ -99,7 +99,7 @@ fn a_program_is_found_by_type_and_members() {
         ended.stdout
     );
 
-    let text = place.run(&["report", "out"]);
+    let text = place.run(&["report", "out", "--all"]);
     assert_eq!(text.code, Some(0), "{}", text.stderr);
     for words in [
         "estimated from rates of samples",
@@ -152,7 +152,7 @@ fn another_build_is_not_taken_for_the_recorded_one() {
         "{}",
         ended.stderr
     );
-    let report = place.run(&["report", "out"]);
+    let report = place.run(&["report", "out", "--all"]);
     assert_eq!(report.code, Some(2));
     assert!(
         report.stderr.contains("of another build"),

@@ -152,7 +152,7 @@ fn string_instructions_that_are_not_seen_are_named() {
         };
         let mut functions: Vec<(String, u64)> = code.iter().map(function).collect();
         functions.sort();
-        (functions, place.said("report out").stdout)
+        (functions, place.said("report out --all").stdout)
     };
     for compiler in [
         "gcc -O0",
@@ -237,7 +237,7 @@ fn what_a_failing_program_did_is_kept() {
             (&false.into(), &name.into()),
             "{told}"
         );
-        let text = place.said("report out").stdout;
+        let text = place.said("report out --all").stdout;
         assert!(
             text.contains("run 0 is incomplete: ") && text.contains(name),
             "{text}"
@@ -283,7 +283,7 @@ fn a_program_that_ends_at_once_has_an_empty_profile() {
                 accessed memory that threads can share";
     let ended = check(&place, "-- ./at_once", 4, line);
     assert!(ended.stdout.contains(" 0 transfers"), "{ended:?}");
-    assert_eq!(place.said("report out").code, Some(0));
+    assert_eq!(place.said("report out --all").code, Some(0));
 }
 
 #[test]
@@ -503,7 +503,7 @@ fn a_program_that_was_built_again_is_still_named() {
     let advised = place.said("advise out --json");
     assert_ne!(advised.code, Some(2), "{}", advised.stderr);
     std::fs::remove_dir_all(place.path("cache/programs")).expect("it is there");
-    let ended = place.said("report out");
+    let ended = place.said("report out --all");
     assert_eq!(ended.code, Some(2), "{}", ended.stdout);
 }
 

@@ -26,7 +26,7 @@ fn place() -> Place {
 fn read_report(place: &Place) -> (String, Value) {
     let json = place.said("report out --json");
     assert_eq!(json.code, Some(0), "{json:?}");
-    let text = place.said("report out");
+    let text = place.said("report out --all");
     assert_eq!(text.code, Some(0), "{text:?}");
     (text.stdout, serde_json::from_str(&json.stdout).unwrap())
 }

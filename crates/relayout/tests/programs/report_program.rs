@@ -144,7 +144,7 @@ fn types_members_allocations_and_variables_are_named() {
 #[test]
 fn words_are_a_program_s() {
     let place = recorded();
-    let report = run_successfully(&place, "report work.relayout").stdout;
+    let report = run_successfully(&place, "report work.relayout --all").stdout;
     for words in [
         "Thr.",
         "Allocated: aligned_alloc in",

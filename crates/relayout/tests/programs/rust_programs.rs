@@ -68,7 +68,7 @@ fn check(program: &FaultyProgram) {
     record(&place, name, "", "out");
     let before = transfers(&place, "out", plain);
     assert!(before > 1000, "{name}: {before} transfers");
-    let report = crate::common::text(&place, "report out");
+    let report = crate::common::text(&place, "report out --all");
     let is_named = |line: &str| line.contains("false-sharing") && line.contains(plain);
     assert!(report.lines().any(is_named), "{name}: {report}");
     // The machine may be busy with other tests, which is a doubt.

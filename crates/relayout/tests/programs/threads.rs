@@ -402,7 +402,7 @@ fn an_allocation_that_is_cut_by_hand_has_a_stride() {
     let cut = &heap["hand_cuts"][0];
     assert_eq!(cut["stride"], 40, "{heap:#}");
     assert!(cut["count"].as_u64() >= Some(3), "{cut:#}");
-    let text = flowing(&succeed(&place, "report now").stdout);
+    let text = flowing(&succeed(&place, "report now --all").stdout);
     assert!(text.contains("Space them 64 bytes apart."), "{text}");
 }
 

@@ -126,7 +126,7 @@ fn mem_cgroup() -> Place {
 #[test]
 fn adjacent_lines_are_found_where_they_cost_something() {
     let place = mem_cgroup();
-    let said = text(&place, "report p --pair-coefficient 0");
+    let said = text(&place, "report p --all --pair-coefficient 0");
     check_says(
         &said,
         &[
@@ -155,7 +155,7 @@ fn adjacent_lines_are_found_where_they_cost_something() {
         (&"mem_cgroup".into(), &1280.into())
     );
     assert!(finding["adjacent"]["cost_transfers_estimated"].as_f64() > Some(100.0));
-    let said = text(&place, "report p --pair-coefficient 0.3");
+    let said = text(&place, "report p --all --pair-coefficient 0.3");
     check_says(
         &said,
         &[
@@ -219,7 +219,7 @@ struct optimistic_spin_node osq_node __attribute__((aligned(64)));
         .collect();
     assert!(steps.len() > 1000, "{}", steps.len());
     let place = recorded(source, "osq_node", steps);
-    let found = &json(&place, "report p --type osq_node")["findings"][0];
+    let found = &json(&place, "report p --all --type osq_node")["findings"][0];
     let advice = found["advice"].as_array().unwrap();
     let check = advice
         .iter()
@@ -235,7 +235,7 @@ struct optimistic_spin_node osq_node __attribute__((aligned(64)));
         "{replayed}"
     );
     check_says(
-        &text(&place, "report p --type osq_node"),
+        &text(&place, "report p --all --type osq_node"),
         &[
             "Store to `cpu` only if it differs",
             &format!("On a line of its own: {both} with that check, {own_line} without"),

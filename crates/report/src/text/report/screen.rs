@@ -119,14 +119,17 @@ fn recorded_words(contents: &ReportContents, report: &ReportDocument) -> String 
     let contexts = counted(meta.contexts.into(), report.context_noun().singular());
     let operations: u64 = meta.runs.iter().map(|run| run.operations).sum();
     let cpu_ns: u64 = meta.runs.iter().map(|run| run.window_cpu_ns).sum();
-    let time = simulated_time_words(&meta.runs)
-        .unwrap_or_else(|| format!("{:.1} s of CPU time", cpu_ns as f64 / 1e9));
-    let operations = match operations {
-        0 => String::new(),
-        count => counted(count, "operation") + ", ",
-    };
+    // Samples have no window.
+    let cpu_time = (cpu_ns > 0).then(|| format!("{:.1} s of CPU time", cpu_ns as f64 / 1e9));
+    let operations = (operations > 0).then(|| counted(operations, "operation"));
+    let time = simulated_time_words(&meta.runs).or(cpu_time);
+    let parts: Vec<String> = [operations, time].into_iter().flatten().collect();
     let workload = short_command(&meta.workload);
-    format!("{workload} on {contexts}{system}: {operations}{time}.")
+    let colon = if parts.is_empty() { "" } else { ": " };
+    format!(
+        "{workload} on {contexts}{system}{colon}{}.",
+        parts.join(", ")
+    )
 }
 
 fn totals_words(report: &ReportDocument) -> String {
@@ -285,7 +288,8 @@ fn write_leading(
         let (line_bytes, noun) = (report.machine.line_bytes, report.context_noun());
         write_line_pictures(out, finding, line_bytes, noun, MEMBERS_MAX)?;
         let sources = report.source_positions();
-        for pair in finding.pairs.iter().take(PAIRS_MAX) {
+        let moved = finding.pairs.iter().filter(|pair| pair.transfers > 0);
+        for pair in moved.take(PAIRS_MAX) {
             write_indented(out, &pair_sentence(pair, &sources), width)?;
         }
     }
