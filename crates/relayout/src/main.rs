@@ -39,7 +39,7 @@ Examples:
 command. The documents are in docs/ of the source, or in /usr/share/doc/relayout.
 
 Exit code 0: done; 1: the thing asked about failed; 2: bad usage or input; 3: something is missing here; \
-4: the recorded program or guest failed; 101: a bug; 130: interrupted.";
+4: the recorded program or guest failed; 101: a bug; 125 and 128: of `compare --bisect`; 130: interrupted.";
 
 /// Find the struct members that CPUs fight over, and lay them out better
 ///

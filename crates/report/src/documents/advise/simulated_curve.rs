@@ -35,7 +35,7 @@ pub struct SimulatedRatioDocument {
     pub cpus: u16,
     /// Operations a second with the layout over those of today; null if a window is empty.
     pub ratio: Option<f64>,
-    /// Lower bound of `ratio` and of nine tenths of the draws of the machine's rules; null without draws.
+    /// Lower bound of `ratio` and of the draws of the machine's rules, of which at most a tenth is left out; null without draws.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
@@ -52,7 +52,7 @@ pub struct SimulatedPointDocument {
     pub extrapolated: bool,
     /// Operations a second with the layout over those of today; null if a window is empty.
     pub ratio: Option<f64>,
-    /// Lower bound of `ratio` and of nine tenths of the draws of the machine's rules; null without draws.
+    /// Lower bound of `ratio` and of the draws of the machine's rules, of which at most a tenth is left out; null without draws.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,

@@ -87,7 +87,7 @@ fn sentences(curve: &SimulatedCurveDocument) -> Vec<String> {
             "Without draws of the machine's rules, no ratio has an interval (--draws N).".to_owned()
         }
         _ => format!(
-            "The interval holds the ratio with the expected rules, and nine tenths of {} of those that nobody measured.",
+            "The interval holds the ratio with the expected rules, and {} of those that nobody measured (of 20 and more, a tenth is left out).",
             counted(draws as u64, "draw")
         ),
     }];

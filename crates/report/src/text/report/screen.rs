@@ -344,7 +344,7 @@ fn write_next_steps(
         }
         steps.push((
             format!("relayout report {profile} --all"),
-            "all of it: members, functions, limits",
+            "with functions and limits",
         ));
         steps.push((format!("relayout view {profile}"), "to browse"));
     } else {
@@ -354,16 +354,19 @@ fn write_next_steps(
         ));
     }
     writeln!(out)?;
-    let wide = steps.iter().map(|(command, _)| command.chars().count());
-    let wide = wide.max().unwrap_or(0).min(COMMAND_MAX);
+    let widths = steps.iter().map(|(command, _)| command.chars().count());
+    let wide = widths.max().unwrap_or(0);
     for (command, what) in steps {
-        writeln!(out, "  {command:<wide$}  {what}")?;
+        match wide > COMMAND_MAX {
+            true => writeln!(out, "  {what}:\n    {command}")?,
+            false => writeln!(out, "  {command:<wide$}  {what}")?,
+        }
     }
     writeln!(out, "  Words: docs/glossary.md")
 }
 
-/// Columns of commands that are followed by their purpose in one column.
-const COMMAND_MAX: usize = 44;
+/// Columns of commands that have their purpose beside them.
+const COMMAND_MAX: usize = 52;
 
 fn capitalized(words: &str) -> String {
     let mut characters = words.chars();
