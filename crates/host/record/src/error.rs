@@ -76,8 +76,9 @@ pub enum Error {
     },
     /// No workload has this name.
     #[error(
-        "there is no workload '{name}'{}; {LIST_WORKLOADS}",
-        close.as_ref().map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default()
+        "there is no workload '{name}'{}; {}",
+        close.as_ref().map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default(),
+        workload_remedy(name)
     )]
     UnknownWorkload {
         /// The requested name.
@@ -345,6 +346,7 @@ const HOST_ORDER: &str = "--order host records it in the order of the host";
 const PROGRAM_HOST_ORDER: &str =
     "without --machine, --with qemu records it in the order of the host";
 const LIST_WORKLOADS: &str = "'list' names them";
+const RUN_PROGRAM: &str = "--run PROGRAM records a program of yours";
 const MORE_MEMORY: &str = "--memory gives it more, and a folder (--file FOLDER, --root) comes on a \
                            disk if it is larger";
 const OTHER_FOLDER: &str = "TMPDIR names another folder";
@@ -365,6 +367,14 @@ fn fetch_disk_drivers() -> String {
     )
 }
 
+/// Returns how to record what was named as a workload: a path is a program.
+fn workload_remedy(name: &str) -> &'static str {
+    match name.contains('/') {
+        true => RUN_PROGRAM,
+        false => LIST_WORKLOADS,
+    }
+}
+
 impl Error {
     /// Returns the remedy, which stands behind the last semicolon of the message or of its source.
     pub fn remedy(&self) -> Option<String> {
@@ -374,7 +384,7 @@ impl Error {
             Self::PerfData { source, .. } => return source.remedy().map(str::to_owned),
             Self::Image { .. } => BOOT_IMAGE,
             Self::OtherMachine { .. } => SAME_VERSION,
-            Self::UnknownWorkload { .. } => LIST_WORKLOADS,
+            Self::UnknownWorkload { name, .. } => workload_remedy(name),
             Self::Simulation(_) => HOST_ORDER,
             Self::SimulatedProgram(_) => PROGRAM_HOST_ORDER,
             Self::UnknownModule { name, .. } => return Some(fetch_module(name)),

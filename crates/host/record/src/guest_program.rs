@@ -3,6 +3,7 @@
 
 mod files;
 mod libraries;
+mod script_tools;
 mod walk;
 
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ use rustix::io::Errno;
 
 pub use self::files::{DiskFolder, GuestEntry, GuestFiles};
 use self::libraries::LibrarySearch;
+use self::script_tools::{is_shell_script, script_tools};
 pub use self::walk::{FolderSize, MOUNT_POINTS};
 use crate::elf::{is_for_machine, requested_loader};
 use crate::marker::has_start_marker;
@@ -197,10 +199,22 @@ impl ProgramPacking {
                 let path = absolute(&path)?;
                 self.add_runnable(&path, &path, interpreters)?;
             }
+            if is_shell_script(line) {
+                self.add_tools(&bytes, interpreters);
+            }
             return Ok(());
         }
         self.has_marker |= has_start_marker(&bytes, self.machine);
         self.add_libraries(name, host, &bytes)
+    }
+
+    /// Adds the programs that a shell script calls. One that cannot run in the guest is left out: it may not be called.
+    fn add_tools(&mut self, script: &[u8], interpreters: usize) {
+        for tool in script_tools(script) {
+            if !self.files.has_file(&tool) {
+                let _ = self.add_runnable(&tool, &tool, interpreters);
+            }
+        }
     }
 
     fn add_libraries(&mut self, name: &Path, host: &Path, bytes: &[u8]) -> Result<(), Error> {

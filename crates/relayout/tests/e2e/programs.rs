@@ -87,7 +87,7 @@ fn the_report_says_what_the_boot_changes_and_what_is_not_watched() {
     assert_eq!(boot["cpu_model"], "max,la57=off,erms=off,fsrm=off");
     let functions = boot["unwatched_functions"].as_array().unwrap();
     assert!(functions.contains(&"copy_page".into()), "{boot}");
-    let text = stand.run("report out").stdout;
+    let text = stand.run("report out --all").stdout;
     let line = "  boot       no slab merging, no KASLR, no fast strings, no TSC watchdog, no timer \
                 check; not watched: user space, page clears and copies, page walks, DMA\n";
     assert!(text.contains(line), "{text}");
@@ -142,6 +142,40 @@ fn dynamic_programs_and_scripts_bring_what_they_need() {
     assert_eq!(report["runs"][0]["complete"], true);
     stand.record("--force --run dynamic");
     assert_eq!(stand.report()["runs"][0]["complete"], true);
+}
+
+/// A shell that does not find a program goes on. What it did then is not what the script was written for.
+#[test]
+fn programs_that_a_script_calls_come_with_it_or_are_named() {
+    let stand = Stand::new();
+    stand.place.compile(
+        "dynamic",
+        "#include <stdio.h>\nint main(void) { puts(\"worth 7\"); return 0; }\n",
+        &[],
+    );
+    stand.place.script(
+        "script",
+        "[ \"$(seq 3 | sort -r | head -n 1)\" = 3 ] || exit 5\n[ \"$(./dynamic)\" = \"worth 7\" ] || exit 6",
+    );
+    stand.record("--run script");
+    assert_eq!(stand.report()["runs"][0]["complete"], true);
+    stand.place.script("script", "nosuchtool --fast\nexit 0");
+    let ended = stand.run("record kernel -o lacking --run script --cpus 2");
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    for part in [
+        "the guest has no nosuchtool, which the script calls (--file PATH brings a program)",
+        "script: 2: nosuchtool: not found",
+    ] {
+        assert!(ended.stderr.contains(part), "{part}: {ended:?}");
+    }
+    let ended = stand.run("record kernel -o lacking --workload ./script");
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended
+            .stderr
+            .contains("--run PROGRAM records a program of yours"),
+        "{ended:?}"
+    );
 }
 
 #[test]

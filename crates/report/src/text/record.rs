@@ -60,12 +60,16 @@ fn guest_summary(output: &Path, profile: &Profile, system: &str) -> String {
     let machine = { profile.meta.simulated_machine.as_ref() }.map_or(String::new(), |machine| {
         simulated_machine_words(machine) + "\n"
     });
+    // A program without markers has no operations.
+    let operations = match total(profile, |run| run.operations) {
+        0 => String::new(),
+        count => counted(count, "operation") + ", ",
+    };
     format!(
-        "{}: {} on {} CPUs{system}: {}, {}, {}, {time}\n{machine}{}",
+        "{}: {} on {} CPUs{system}: {operations}{}, {}, {time}\n{machine}{}",
         output.display(),
         profile.meta.workload,
         profile.meta.contexts,
-        counted(total(profile, |run| run.operations), "operation"),
         access_count(profile),
         counted(profile.transfers(), "transfer"),
         order_warnings(profile),

@@ -80,6 +80,12 @@ impl GuestFiles {
         }
     }
 
+    /// Returns true if there is something at this absolute path.
+    pub fn has_file(&self, guest: &Path) -> bool {
+        let path = guest.strip_prefix("/").unwrap_or(guest);
+        self.entries.contains_key(path)
+    }
+
     /// All entries.
     pub fn entries(&self) -> impl Iterator<Item = (&Path, &GuestEntry)> {
         let entry = |(path, entry): (_, _)| (PathBuf::as_path(path), entry);

@@ -18,7 +18,7 @@ use relayout_profile::{
 use relayout_shadow::CONTEXTS_MAX;
 
 use super::modules::{DescribedModules, ModuleFiles};
-use super::watch::{WatchedWindow, WindowEnding};
+use super::watch::{WatchedWindow, WindowEnding, missing_programs_failure};
 use super::{GuestWork, KernelRecording, RecordedCode, program_profile};
 use crate::guest_disks::GuestDisks;
 use crate::guest_program::ProgramWork;
@@ -74,7 +74,7 @@ pub fn assemble_profile(
     let assembled = read_segments(workspace, recording.cpus, files.is_aborted)?;
     let notes = describe_losses(&assembled, "CPU");
     let problem = match window.ending {
-        WindowEnding::Closed => None,
+        WindowEnding::Closed => missing_programs(recording, machine),
         WindowEnding::CutShort(error) => Some(error),
     };
     let mut run = RecordedRun {
@@ -103,6 +103,17 @@ pub fn assemble_profile(
         }
         _ => kernel_outcome(recording, kernel, files, window),
     }
+}
+
+/// Returns the failure of a script that went on without programs that the guest lacks.
+fn missing_programs(recording: &KernelRecording, machine: &QemuMachine) -> Option<Error> {
+    let GuestWork::Program(_) = &recording.work else {
+        return None;
+    };
+    Some(Error::Guest {
+        why: missing_programs_failure(&machine.console())?,
+        console: machine.console_tail(),
+    })
 }
 
 /// Makes the profile of a kernel.

@@ -218,6 +218,27 @@ fn complete_lines(console: &str) -> &str {
     console.rfind('\n').map_or("", |end| &console[..=end])
 }
 
+/// Returns the failure of a program whose script went on without programs that the guest lacks, by what its shell wrote.
+pub(super) fn missing_programs_failure(console: &str) -> Option<String> {
+    let mut names: Vec<&str> = console.lines().filter_map(missing_program).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("has no {names}, which the script calls (--file PATH brings a program)")
+    })
+}
+
+/// Returns the program that a shell did not find: `x.sh: 3: fio: not found`, `x.sh: line 3: fio: command not found`.
+fn missing_program(line: &str) -> Option<&str> {
+    let rest = line.trim_end().strip_suffix(": not found");
+    let rest = rest.or_else(|| line.trim_end().strip_suffix(": command not found"))?;
+    let (before, name) = rest.rsplit_once(": ")?;
+    let (_, number) = before.rsplit_once(": ")?;
+    let number = number.strip_prefix("line ").unwrap_or(number);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(name)
+}
+
 /// Returns the failure that the console reports, if one.
 fn failure_on_console(console: &str) -> Option<String> {
     console.lines().find_map(|line| {
@@ -322,6 +343,15 @@ mod tests {
         let console = format!("{console}cords of 40\n");
         assert_eq!(complete_lines(&console), console);
         assert_eq!(complete_lines("relayout"), "");
+    }
+
+    #[test]
+    fn tells_programs_that_a_shell_did_not_find() {
+        let console =
+            "x.sh: 3: fio: not found\nx.sh: line 4: dbench: command not found\nfile x: not found\n";
+        let expect = "has no fio, dbench, which the script calls (--file PATH brings a program)";
+        assert_eq!(missing_programs_failure(console).as_deref(), Some(expect));
+        assert_eq!(missing_programs_failure("key: value: not found\n"), None);
     }
 
     #[test]

@@ -172,7 +172,7 @@ struct ScreenColumns {
 }
 
 impl ScreenColumns {
-    fn of(report: &ReportDocument) -> Self {
+    fn from_report(report: &ReportDocument) -> Self {
         let findings = &report.findings;
         Self {
             has_wait: report.time.is_some(),
@@ -231,7 +231,7 @@ impl ScreenCells {
         }
     }
 
-    fn of(finding: &FindingDocument) -> Self {
+    fn from_finding(finding: &FindingDocument) -> Self {
         let part = |share: Option<f64>| share.map_or("-".to_owned(), percent);
         Self {
             rank: finding.rank.to_string(),
@@ -255,10 +255,10 @@ fn write_table(
     report: &ReportDocument,
     width: usize,
 ) -> fmt::Result {
-    let columns = ScreenColumns::of(report);
+    let columns = ScreenColumns::from_report(report);
     writeln!(out, "{}Line", columns.row(&ScreenCells::heading()))?;
     for finding in &report.findings {
-        let cells = columns.row(&ScreenCells::of(finding));
+        let cells = columns.row(&ScreenCells::from_finding(finding));
         let room = width.saturating_sub(cells.chars().count()).max(NAME_MIN);
         let name = finding_name(finding);
         writeln!(out, "{cells}{}", fit_name(&name, room))?;
