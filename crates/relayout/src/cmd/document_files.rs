@@ -33,6 +33,7 @@ impl DocumentArgs {
     /// The file is a folder, or the folder is a file.
     pub fn verify_files(&self) -> Result<(), UserError> {
         reject_folder("--html", self.html.as_deref())?;
+        require_folder_of("--html", self.html.as_deref())?;
         match &self.csv {
             Some(folder) if folder.exists() && !folder.is_dir() => Err(UserError::input(format!(
                 "--csv {}: it is a file",
@@ -76,6 +77,20 @@ impl DocumentArgs {
             ));
         }
         Ok(())
+    }
+}
+
+/// Rejects a file in a folder that is not there: a mistyped one is not made.
+fn require_folder_of(option: &str, file: Option<&Path>) -> Result<(), UserError> {
+    let folder = file.and_then(Path::parent);
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    match (file, folder.filter(is_missing)) {
+        (Some(file), Some(folder)) => Err(UserError::input(format!(
+            "{option} {}: there is no folder {}",
+            file.display(),
+            folder.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -19,7 +19,7 @@ use relayout_session::record::record_repeatedly;
 use relayout_session::{name_program_rates, name_rates};
 
 use crate::exit::ExitStatus;
-use crate::print::{self, print_failure, print_note, print_text, print_warning};
+use crate::print::{self, print_failure, print_line, print_note, print_text, print_warning};
 use crate::progress::TerminalProgress;
 
 /// Record who touches which bytes of memory
@@ -73,8 +73,11 @@ impl RepeatedRecording<'_> {
         let signals_seen = (self.signal_count)();
         let is_aborted = || (self.signal_count)() > signals_seen;
         let (profile, problem) = recordings.save(output, force, &command_line(), &is_aborted)?;
-        if !print::is_quiet() {
-            print_text(&summary(output, &profile))?;
+        let summary = summary(output, &profile);
+        match print::is_quiet() {
+            // Standard output is the recorded program's alone.
+            true => print_line(summary.trim_end()),
+            false => print_text(&summary)?,
         }
         let Some(problem) = problem else {
             return Ok(ExitStatus::Done);

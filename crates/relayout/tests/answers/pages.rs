@@ -184,6 +184,12 @@ fn other_documents_are_shown() {
 fn a_page_that_cannot_be_written_is_an_error() {
     let place = recorded();
     place.refuses("report p --html p", 2, "relayout: --html p: it is a folder");
+    place.refuses(
+        "report p --html none/page.html",
+        2,
+        "relayout: --html none/page.html: there is no folder none",
+    );
+    assert!(!place.path("none").exists());
 }
 
 #[test]

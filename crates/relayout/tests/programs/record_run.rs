@@ -208,6 +208,7 @@ fn streams_are_the_programs_own() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "200000\n");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.lines().any(|line| line == "read a line"), "{said}");
+    assert!(said.contains("out: ./shared echo: 2 threads"), "{said}");
 }
 
 #[test]
