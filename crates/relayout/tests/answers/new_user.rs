@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::common::programs::{data, recording_place};
-use crate::common::{Place, json, text};
+use crate::common::{Place, flowing, json, text};
 use relayout_testkit::require_programs;
 
 /// `tests/data/turns.c`, recorded for so many turns.
@@ -26,7 +26,7 @@ fn few_transfers_are_no_evidence() {
     assert!(advised["candidates"][0]["transfers_change"].is_null());
     let said = text(&place, "advise out conn --source . --all --layouts");
     assert!(
-        said.contains("there are too few transfers to tell a change from chance"),
+        flowing(&said).contains("there are too few transfers to tell a change from chance"),
         "{said}"
     );
     assert!(said.contains("No patch: no layout is recommended."));

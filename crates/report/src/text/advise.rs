@@ -29,29 +29,27 @@ use crate::documents::advise::{
     WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use crate::words::counted;
-use crate::words::wrap::wrap_text;
+use crate::words::wrap::{wrap_text, wrap_text_at};
 
 /// Limits of replay, printed with every result. A sentence about the intervals stands between the
 /// parts.
 const REPLAY_LIMITS: [&str; 2] = [
-    "\
-Limits
-  Replay keeps the recorded order and timing (spins, failed exchanges, hold times); caches are taken
-  as infinite, without prefetch. Intervals come from resampling stretches of this recording",
-    "  Throughput is predicted where `relayout probe` measured what accesses cost (docs/prediction.md). The
-  code between them is taken as it was timed; where the profile has no such times, to be as long as
-  the accesses. `relayout verify` measures it.
-",
+    "Replay keeps the recorded order and timing (spins, failed exchanges, hold times); caches are taken as infinite, \
+     without prefetch. Intervals come from resampling stretches of this recording",
+    "Throughput is predicted where `relayout probe` measured what accesses cost (docs/prediction.md). The code between \
+     them is taken as it was timed; where the profile has no such times, to be as long as the accesses. `relayout \
+     verify` measures it.",
 ];
+/// Columns of the limits, behind their indentation.
+const LIMITS_WIDTH: usize = 78;
 /// Limits of replay in short.
 const SHORT_LIMITS: &str = "Counted by replay of the recorded order, with infinite caches and no \
                             prefetch. --all has the accesses, all candidates and the limits.";
 /// Intervals of layouts that were searched.
-const SEARCHED_INTERVALS: &str = "; those in
-  the table are of layouts that were chosen on all of it, what is said of the other half is not.
-";
+const SEARCHED_INTERVALS: &str = "; those in the table are of layouts that were chosen on all of it, what is said of \
+                                  the other half is not.";
 /// Intervals of layouts that were given.
-const GIVEN_INTERVALS: &str = ".\n";
+const GIVEN_INTERVALS: &str = ".";
 
 /// Options of the text of `advise`.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -86,7 +84,14 @@ fn push_limits(text: &mut String, notes: &[String], intervals: &str) {
         let _ = writeln!(text, "{}\n", wrap_text(note, 0));
     }
     let [replay, throughput] = REPLAY_LIMITS;
-    text.extend([replay, intervals, throughput]);
+    text.push_str("Limits\n");
+    for words in [format!("{replay}{intervals}"), throughput.to_owned()] {
+        let _ = writeln!(
+            text,
+            "  {}",
+            wrap_text_at(LIMITS_WIDTH, &words, 0).replace('\n', "\n  ")
+        );
+    }
 }
 
 /// Returns the text of `advise`. Layouts as pahole prints them are those of `run`.

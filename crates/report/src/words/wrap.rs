@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 /// Widest line of prose, in columns.
-const PROSE_WIDTH: usize = 100;
+const PROSE_WIDTH: usize = 80;
 
-/// Wraps `text` into lines of at most 100 columns; lines after the first are indented by `indent`.
+/// Wraps `text` into lines of at most 80 columns; lines after the first are indented by `indent`.
 pub(crate) fn wrap_text(text: &str, indent: usize) -> String {
     wrap_text_at(PROSE_WIDTH, text, indent)
 }

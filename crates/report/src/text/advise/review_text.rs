@@ -9,7 +9,7 @@ use crate::text::advise::shown_candidates;
 use crate::words::wrap::wrap_text;
 
 /// Columns of the screen.
-const COLUMNS: usize = 100;
+const COLUMNS: usize = 80;
 /// Candidates in the short list.
 const CANDIDATES_MAX: usize = 5;
 

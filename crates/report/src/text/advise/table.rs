@@ -37,11 +37,11 @@ pub(crate) fn push_layout_table(
         true => "per operation of the workload",
         false => "recorded in order",
     };
-    let _ = writeln!(
-        text,
-        "Events {unit}. both: transfers and upgrades. first, life: transfers that are false \
-         by\nfirst touch and by lifetime. *: no layout beats it in transfers, bytes and members moved.\n"
+    let key = format!(
+        "Events {unit}. both: transfers and upgrades. first, life: transfers that are false by first touch and by \
+         lifetime. *: no layout beats it in transfers, bytes and members moved."
     );
+    let _ = writeln!(text, "{}\n", wrap_text(&key, 0));
     let names = layout_names(ranked);
     let mut cells = vec![row_cells(today, None, "today", per_operation)];
     cells.extend(
