@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 
 use crate::documents::tune::{TriedChangeDocument, TuneDocument};
 use crate::words::effects::{counted_words, measured_words, simulated_words};
-use crate::words::wrap::wrap_text;
+use crate::words::wrap::{wrap_text, wrap_text_at};
 
+/// Columns of a line.
+const WIDTH: usize = 80;
 /// Columns before the details of a change.
 const INDENT: usize = 13;
 /// Types that were not tried and are named.
@@ -52,7 +54,9 @@ fn change_text(document: &TuneDocument, change: &TriedChangeDocument) -> String 
     );
     let mut text = wrap_text(&head, INDENT) + "\n";
     let mut detail = |words: String| {
-        let _ = writeln!(text, "{:INDENT$}{}", "", wrap_text(&words, INDENT + 2));
+        for line in wrap_text_at(WIDTH - INDENT, &words, 2).lines() {
+            let _ = writeln!(text, "{:INDENT$}{line}", "");
+        }
     };
     for effect in &change.measured {
         let how = measured_words(&document.machine, &[effect.pairs]);

@@ -81,8 +81,7 @@ impl KernelSteps<'_> {
         let mut words = vec![path(&self.tools.relayout)];
         words.extend(["record", "kernel", "--force"].map(str::to_owned));
         words.extend(self.order_words());
-        let image = ["--image".to_owned(), path(&built.image)];
-        words.extend(image);
+        words.extend(["--image".to_owned(), path(&built.image)]);
         words.extend(["--debug".to_owned(), path(&built.debug)]);
         let options = [
             ("--workload", workload.to_owned()),
