@@ -5,8 +5,8 @@
 tree_make() {
     local prefix=$1 command=$2 libraries=$3 library
     install -D -m 755 "$command" "$prefix/bin/relayout"
-    ln -s relayout "$prefix/bin/relayout-cc"
-    ln -s relayout "$prefix/bin/relayout-c++"
+    ln -sf relayout "$prefix/bin/relayout-cc"
+    ln -sf relayout "$prefix/bin/relayout-c++"
     for library in librelayout_rt.so librelayout_qemu_api1.so librelayout_qemu_api4.so; do
         install -D -m 644 "$libraries/$library" "$prefix/lib/relayout/$library"
     done
