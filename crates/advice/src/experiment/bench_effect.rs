@@ -1,6 +1,6 @@
 //! Effect of a change on one number of a benchmark.
 
-use relayout_verify::judged_change::{ChangeBasis, JudgedChange};
+use relayout_verify::judged_change::JudgedChange;
 use serde::{Deserialize, Serialize};
 
 /// Effect of a change on one benchmark.
@@ -88,11 +88,8 @@ impl BenchEffect {
         let before = self.subject.number_words(self.judged.before);
         let after = self.subject.number_words(self.judged.after);
         let interval = self.judged.interval_text();
-        let of_interval = match self.judged.basis {
-            ChangeBasis::Simulated => "draws",
-            ChangeBasis::Measured | ChangeBasis::Counted | ChangeBasis::Replayed => "95% interval",
-        };
-        let interval = interval.map(|[low, high]| format!(", {of_interval} {low} to {high}"));
+        let name = self.judged.basis.interval_name();
+        let interval = interval.map(|[low, high]| format!(", {name} {low} to {high}"));
         let change =
             { self.judged.change_text() }.map(|change| change + &interval.unwrap_or_default());
         match (self.is_paired, change) {

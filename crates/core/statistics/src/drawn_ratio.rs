@@ -1,5 +1,7 @@
 //! Ratio of two rates that a model gives, with what the model's unknown parameters make of it.
 
+use crate::median;
+
 /// Largest part of the draws that an interval leaves out.
 const LEFT_OUT: f64 = 0.1;
 /// Ratios that differ by less are the same.
@@ -60,6 +62,19 @@ impl DrawnRatio {
         Self {
             expected: expected.ratio(),
             drawn: drawn.iter().filter_map(|pair| pair.ratio()).collect(),
+        }
+    }
+
+    /// Makes the ratio from draws alone, whose median stands for the expected one.
+    pub fn from_draws(drawn: &[RatePair]) -> Self {
+        let nothing = RatePair {
+            today: None,
+            then: None,
+        };
+        let ratio = Self::new(nothing, drawn);
+        Self {
+            expected: median(&ratio.drawn),
+            ..ratio
         }
     }
 

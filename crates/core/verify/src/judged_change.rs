@@ -27,6 +27,14 @@ impl ChangeBasis {
         }
     }
 
+    /// Returns the name of the intervals of such changes: of simulated ones, the bounds of the draws of a machine's rules.
+    pub fn interval_name(self) -> &'static str {
+        match self {
+            Self::Simulated => "draws",
+            Self::Measured | Self::Counted | Self::Replayed => "95% interval",
+        }
+    }
+
     /// Returns the basis that all changes have; `None` if there are none, or two differ.
     ///
     /// ```

@@ -12,7 +12,7 @@ use crate::exports::mail::patch::patch_description;
 use crate::words::effects::{
     counted_words, guest_cpus, guest_machine, measured_words, simulated_words,
 };
-use crate::words::wrap::wrap_text_at;
+use crate::words::wrap::{wrap_block, wrap_text_at};
 
 /// Columns of a commit message.
 const WIDTH: usize = 72;
@@ -95,9 +95,7 @@ fn push_effects<'e>(
         wrap_text_at(WIDTH, &format!("{heading}:"), 0)
     );
     for (bench, words) in effects {
-        let line = wrap_text_at(WIDTH - INDENT, &format!("{bench}: {words}"), INDENT);
-        for line in line.lines() {
-            let _ = writeln!(text, "{:INDENT$}{line}", "");
-        }
+        let line = format!("{bench}: {words}");
+        let _ = writeln!(text, "{}", wrap_block(WIDTH, &line, INDENT, INDENT));
     }
 }

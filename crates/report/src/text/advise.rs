@@ -29,7 +29,7 @@ use crate::documents::advise::{
     WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use crate::words::counted;
-use crate::words::wrap::{wrap_text, wrap_text_at};
+use crate::words::wrap::{PROSE_WIDTH, wrap_block, wrap_text};
 
 /// Limits of replay, printed with every result. A sentence about the intervals stands between the
 /// parts.
@@ -40,8 +40,6 @@ const REPLAY_LIMITS: [&str; 2] = [
      them is taken as it was timed; where the profile has no such times, to be as long as the accesses. `relayout \
      verify` measures it.",
 ];
-/// Columns of the limits, behind their indentation.
-const LIMITS_WIDTH: usize = 78;
 /// Limits of replay in short.
 const SHORT_LIMITS: &str = "Counted by replay of the recorded order, with infinite caches and no \
                             prefetch. --all has the accesses, all candidates and the limits.";
@@ -86,11 +84,7 @@ fn push_limits(text: &mut String, notes: &[String], intervals: &str) {
     let [replay, throughput] = REPLAY_LIMITS;
     text.push_str("Limits\n");
     for words in [format!("{replay}{intervals}"), throughput.to_owned()] {
-        let _ = writeln!(
-            text,
-            "  {}",
-            wrap_text_at(LIMITS_WIDTH, &words, 0).replace('\n', "\n  ")
-        );
+        let _ = writeln!(text, "{}", wrap_block(PROSE_WIDTH, &words, 2, 0));
     }
 }
 

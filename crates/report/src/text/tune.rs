@@ -4,10 +4,8 @@ use std::fmt::Write as _;
 
 use crate::documents::tune::{TriedChangeDocument, TuneDocument};
 use crate::words::effects::{counted_words, measured_words, simulated_words};
-use crate::words::wrap::{wrap_text, wrap_text_at};
+use crate::words::wrap::{PROSE_WIDTH, wrap_block, wrap_text};
 
-/// Columns of a line.
-const WIDTH: usize = 80;
 /// Columns before the details of a change.
 const INDENT: usize = 13;
 /// Types that were not tried and are named.
@@ -54,9 +52,7 @@ fn change_text(document: &TuneDocument, change: &TriedChangeDocument) -> String 
     );
     let mut text = wrap_text(&head, INDENT) + "\n";
     let mut detail = |words: String| {
-        for line in wrap_text_at(WIDTH - INDENT, &words, 2).lines() {
-            let _ = writeln!(text, "{:INDENT$}{line}", "");
-        }
+        let _ = writeln!(text, "{}", wrap_block(PROSE_WIDTH, &words, INDENT, 2));
     };
     for effect in &change.measured {
         let how = measured_words(&document.machine, &[effect.pairs]);

@@ -39,7 +39,7 @@ pub(crate) fn kernel_sentences(
     let mut words = Vec::new();
     for setting in samples.setting_names() {
         if let Some(rate) = find_metric(outcome, OPERATIONS, &setting) {
-            let change = change_text(rate, RATE_WORDS, "draws");
+            let change = change_text(rate, RATE_WORDS);
             words.push(format!("{setting}: operations a second: {change}"));
         }
         for name in samples.type_names() {
@@ -142,11 +142,12 @@ fn lines_move_text(verdict: ChangeVerdict) -> &'static str {
 
 /// A change of transfers in words, with its interval.
 fn count_text(metric: &JudgedMetric) -> String {
-    change_text(metric, ["fewer", "more"], "95% interval")
+    change_text(metric, ["fewer", "more"])
 }
 
 /// A change in words, with its interval. `directions` are the words for better and worse.
-fn change_text(metric: &JudgedMetric, directions: [&str; 2], interval: &str) -> String {
+fn change_text(metric: &JudgedMetric, directions: [&str; 2]) -> String {
+    let interval = metric.judged.basis.interval_name();
     let [better, worse] = directions;
     let is = match metric.judged.verdict {
         ChangeVerdict::Better => better,

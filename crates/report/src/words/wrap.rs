@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Widest line of prose, in columns.
-const PROSE_WIDTH: usize = 80;
+pub(crate) const PROSE_WIDTH: usize = 80;
 
 /// Wraps `text` into lines of at most 80 columns; lines after the first are indented by `indent`.
 pub(crate) fn wrap_text(text: &str, indent: usize) -> String {
@@ -32,6 +32,14 @@ pub(crate) fn wrap_text_at(width: usize, text: &str, indent: usize) -> String {
         }
     }
     out
+}
+
+/// Wraps `text` into lines of at most `width` columns that begin with `indent` spaces, and those after the first with
+/// `hanging` more.
+pub(crate) fn wrap_block(width: usize, text: &str, indent: usize, hanging: usize) -> String {
+    let wrapped = wrap_text_at(width.saturating_sub(indent), text, hanging);
+    let lines = wrapped.lines().map(|line| format!("{:indent$}{line}", ""));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Joins words by spaces into lines of at most `width` columns.

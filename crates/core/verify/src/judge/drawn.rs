@@ -1,9 +1,9 @@
 //! Judgement of rates on a machine in simulated time, whose rules each pair draws anew.
 //!
-//! What nobody measured about a machine is no noise: more pairs do not make it smaller. So the interval is that of the
+//! A rule that nobody measured is no noise: more pairs do not make its effect smaller. So the interval is that of the
 //! draws, and not of their mean, and a change is told only where all of them agree.
 
-use relayout_statistics::{DrawnRatio, RatePair, RatioVerdict, median};
+use relayout_statistics::{DrawnRatio, RatePair, RatioVerdict};
 
 use super::{JudgedMetric, SideSummary, verdict_of_direction};
 use crate::judged_change::{ChangeBasis, ChangeScale, ChangeVerdict, JudgedChange};
@@ -41,22 +41,12 @@ pub(super) fn judge_drawn(series: &MetricSeries, margin: f64) -> JudgedMetric {
     }
 }
 
-/// Returns the ratios of all draws, and their median.
 fn drawn_ratio(series: &MetricSeries) -> DrawnRatio {
     let pair = |&(before, after): &(f64, f64)| RatePair {
         today: Some(before),
         then: Some(after),
     };
-    let pairs: Vec<RatePair> = series.pairs.iter().map(pair).collect();
-    let mut ratio = DrawnRatio::new(
-        RatePair {
-            today: None,
-            then: None,
-        },
-        &pairs,
-    );
-    ratio.expected = median(&ratio.drawn);
-    ratio
+    DrawnRatio::from_draws(&series.pairs.iter().map(pair).collect::<Vec<_>>())
 }
 
 fn verdict(

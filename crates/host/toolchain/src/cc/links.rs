@@ -14,7 +14,7 @@ impl CompilerDriver {
     const ALL: [Self; 2] = [Self::C, Self::Cxx];
 
     /// Returns the name of the link to the command that stands for the compiler.
-    pub fn link_name(self) -> &'static str {
+    fn link_name(self) -> &'static str {
         match self {
             Self::C => "relayout-cc",
             Self::Cxx => "relayout-c++",

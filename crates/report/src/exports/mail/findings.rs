@@ -9,7 +9,7 @@ use crate::documents::report::{ReportDocument, report_document};
 use crate::words::finding::{PAIRS_MAX, finding_heading, pair_sentence, recording_sentence};
 use crate::words::line_picture::write_line_pictures;
 use crate::words::source_positions::SourcePositions;
-use crate::words::wrap::wrap_text_at;
+use crate::words::wrap::{wrap_block, wrap_text_at};
 
 /// Widest line, unless a name is longer.
 const WIDTH: usize = 78;
@@ -53,9 +53,5 @@ fn write_finding(
 }
 
 fn pair_words(pair: &PairDocument, sources: &SourcePositions) -> String {
-    wrap_text_at(WIDTH - 7, &pair_sentence(pair, sources), 0)
-        .lines()
-        .map(|line| format!("       {line}"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    wrap_block(WIDTH, &pair_sentence(pair, sources), 7, 0)
 }

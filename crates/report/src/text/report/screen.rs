@@ -15,7 +15,7 @@ use crate::words::percent::{percent, percent_of};
 use crate::words::saving::OutlookKey;
 use crate::words::short_names::{fit_name, short_command};
 use crate::words::simulated_time::{simulated_machine_words, simulated_time_words};
-use crate::words::wrap::wrap_words;
+use crate::words::wrap::{wrap_block, wrap_text_at, wrap_words};
 use crate::words::{busy_host_words, count_more, counted, out_of_order_words, recorded_time_words};
 
 /// Columns where the output is no terminal.
@@ -59,10 +59,7 @@ fn write_screen(out: &mut String, contents: &ReportContents, width: usize) -> fm
 }
 
 fn write_prose(out: &mut String, text: &str, width: usize) -> fmt::Result {
-    for line in wrap_words(text.split(' '), width) {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
+    writeln!(out, "{}", wrap_text_at(width, text, 0))
 }
 
 /// Writes what was recorded, whose order it has, and the totals; and what casts doubt on them.
@@ -290,7 +287,8 @@ fn write_leading(
         let sources = report.source_positions();
         let moved = finding.pairs.iter().filter(|pair| pair.transfers > 0);
         for pair in moved.take(PAIRS_MAX) {
-            write_indented(out, &pair_sentence(pair, &sources), width)?;
+            let sentence = pair_sentence(pair, &sources);
+            writeln!(out, "{}", wrap_block(width, &sentence, 7, 0))?;
         }
     }
     let if_free = finding.if_free.as_ref().map(FreedLineDocument::sentence);
@@ -314,13 +312,6 @@ fn first_sentences(words: &str, width: usize) -> Vec<String> {
         shown = lines;
     }
     shown
-}
-
-fn write_indented(out: &mut String, text: &str, width: usize) -> fmt::Result {
-    for line in wrap_words(text.split(' '), width.saturating_sub(7)) {
-        writeln!(out, "       {line}")?;
-    }
-    Ok(())
 }
 
 /// Writes the commands that lead on.

@@ -17,9 +17,6 @@ const SLASHES: &str = "             \\          |                \\  ";
 /// Heading of the metrics that do not affect the verdict.
 const DETAILS: &str = "\nBy class and member, per operation; no part of the verdict\n\n";
 const METRIC: &str = "metric";
-const INTERVAL: &str = "95% interval";
-/// Heading of the bounds that leave out at most a tenth of the draws of a machine's rules.
-const DRAWS: &str = "draws";
 /// Largest deviation in percent that is not shown, as in LKP.
 const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 
@@ -28,7 +25,10 @@ pub(super) fn render_tables(document: &VerifyDocument) -> String {
     let mut text = render_metrics(document, false);
     if !document.details.is_empty() {
         text.push_str(DETAILS);
-        text.push_str(&render_table(document.details.iter(), INTERVAL));
+        text.push_str(&render_table(
+            document.details.iter(),
+            ChangeBasis::Counted.interval_name(),
+        ));
     }
     text
 }
@@ -41,8 +41,14 @@ pub(super) fn render_rates(document: &VerifyDocument) -> String {
 fn render_metrics(document: &VerifyDocument, are_simulated: bool) -> String {
     let is_shown =
         |metric: &&MetricDocument| (metric.basis == ChangeBasis::Simulated) == are_simulated;
-    let interval = if are_simulated { DRAWS } else { INTERVAL };
-    render_table(document.metrics.iter().filter(is_shown), interval)
+    let basis = match are_simulated {
+        true => ChangeBasis::Simulated,
+        false => ChangeBasis::Counted,
+    };
+    render_table(
+        document.metrics.iter().filter(is_shown),
+        basis.interval_name(),
+    )
 }
 
 fn render_table<'m>(

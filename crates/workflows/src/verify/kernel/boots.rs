@@ -39,7 +39,7 @@ pub(super) struct BootPair {
     pub seed: u64,
 }
 
-/// What a boot gave.
+/// Recording of a boot, with its rate.
 pub(super) struct RecordedBoot {
     /// Its recording.
     pub profile: Profile,
